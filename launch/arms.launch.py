@@ -48,7 +48,8 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     path = Path(value['urdf']).expanduser()
     if not path.is_file():
         raise RuntimeError(f'urdf:={value["urdf"]}: there is no file {path}')
-    description = {'robot_description': ParameterValue(path.read_text(encoding='utf-8'),
+    description = {'urdf_file': str(path.absolute()),  # beside which there may be meshes
+                   'robot_description': ParameterValue(path.read_text(encoding='utf-8'),
                                                        value_type=str)}
     clock = {'use_sim_time': value['use_sim_time'] == 'true'}
 

@@ -22,7 +22,7 @@ import yaml
 
 from ik_node.errors import IkNodeError
 from ik_node.model.chain import make_chain
-from ik_node.model.preset_description import description_text
+from ik_node.model.preset_description import description_file, description_text
 from ik_node.model.presets import Preset, preset_names, read_preset
 from ik_node.model.urdf import parse_urdf
 from ik_node.model.xacro_file import is_xacro
@@ -83,7 +83,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the nodes that the arguments ask for, and their event handlers."""
     value = {name: LaunchConfiguration(name).perform(context) for name in LAUNCH_ARGUMENTS}
     preset = chosen_preset(value)
-    urdf, missing = robot_description(value['urdf'], preset, context)
+    urdf, missing, file = robot_description(value['urdf'], preset, context)
     # Whose driver runs has robot_state_publisher, too.
     driven = preset is not None and value['simulate'] == 'false' \
         and is_default('urdf', value['urdf'])
@@ -103,7 +103,9 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     def asked(*names: str) -> dict[str, str]:
         return {name: value[name] for name in names if value[name]}
 
-    links = asked('base_link', 'tip_link')
+    # The file says beside what there may be meshes.
+    links = asked('base_link', 'tip_link') | (
+        {'urdf_file': str(file)} if description and file else {})
     files = {parameter: value[name] for name, parameter in (
         ('named_poses', 'named_poses_file'), ('tools', 'tools_file')) if value[name]}
 
@@ -219,13 +221,13 @@ def parameters_in(file: Path) -> set[str]:
 
 
 def robot_description(urdf: str, preset: Preset | None,
-                      context: LaunchContext) -> tuple[str, str]:
-    """Return the URDF text, or why it is missing; xacro is expanded."""
+                      context: LaunchContext) -> tuple[str, str, Path | None]:
+    """Return the URDF text, or why it is missing, and its file; xacro is expanded."""
     if preset is not None and is_default('urdf', urdf):
         try:
-            return description_text(preset), ''
+            return description_text(preset), '', description_file(preset)
         except IkNodeError as error:
-            return '', str(error)
+            return '', str(error), None
     path = Path(urdf).expanduser()
     if urdf.startswith('package://'):
         package, _, rest = urdf.removeprefix('package://').partition('/')
@@ -237,5 +239,5 @@ def robot_description(urdf: str, preset: Preset | None,
     if not path.is_file():
         raise RuntimeError(f'urdf:={urdf}: there is no file {path}')
     if is_xacro(path.read_bytes()):
-        return Command(['xacro ', f'"{path}"']).perform(context), ''
-    return path.read_text(encoding='utf-8'), ''
+        return Command(['xacro ', f'"{path}"']).perform(context), '', path.absolute()
+    return path.read_text(encoding='utf-8'), '', path.absolute()

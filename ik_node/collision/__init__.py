@@ -3,9 +3,9 @@
 """
 Collision check: bodies of links and objects, without ROS.
 
->>> from ik_node.collision import arm_bodies, Scene
->>> bodies = arm_bodies(arm.tree)
+>>> from ik_node.collision import CollisionModel, Scene
 >>> scene = Scene(arm.base_link, arm.tree.links)
+>>> model = CollisionModel.of(arm, scene, margin=0.005)
 """
 
 from importlib import import_module

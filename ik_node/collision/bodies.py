@@ -11,25 +11,25 @@ read is listed as not checked, with the reason: it is never taken for free witho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from ik_node.collision.mesh_parts import hulls_of_file
 from ik_node.collision.part_checks import checked_padding, NO_VERTICES
 from ik_node.collision.parts import Body, ConvexPart
+from ik_node.collision.unchecked import Unchecked
 from ik_node.errors import ParameterError, UrdfError
 from ik_node.kinematics.arguments import did_you_mean
-from ik_node.model.mesh_files import resolve as resolve_mesh
+from ik_node.kinematics.arm import Arm
+from ik_node.kinematics.kinematic_tree import KinematicTree
+from ik_node.model.mesh_files import mesh_search, Resolve
 from ik_node.model.shapes import link_shapes, Shape
 from ik_node.model.urdf import Tree
 from ik_node.text import quote
 
 TOLD_GROWTH_M = 1e-4  # a hull that was enlarged by more is mentioned
-
-Resolve = Callable[[str], tuple[Path | None, str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ class ArmBodies:
         Links whose bodies come from collision elements, and from visual ones.
     without_geometry : tuple of str
         Links that have neither, such as frames.
-    not_checked : dict of link name to str
-        For each link of which an element could not be read, a sentence that says why.
-        What could be read of it is in `bodies`.
+    faults : dict of link name to str
+        For each link of which an element could not be read, why not.  What could be read of it
+        is in `bodies`.
     notes : tuple of str
         What a user may want to know besides, a sentence each.
 
@@ -58,8 +58,22 @@ class ArmBodies:
     from_collision: tuple[str, ...]
     from_visual: tuple[str, ...]
     without_geometry: tuple[str, ...]
-    not_checked: dict[str, str]
+    faults: dict[str, str]
     notes: tuple[str, ...]
+
+    @property
+    def not_checked(self) -> dict[str, str]:
+        """Return for each link that is not checked, or only in part, a sentence that says why."""
+        checked = {body.name for body in self.bodies}
+        return {link: f'the link {quote(link)} is not checked for collisions'
+                      f'{", or only in part" * (link in checked)}: {fault}'
+                for link, fault in self.faults.items()}
+
+    @property
+    def unchecked(self) -> Unchecked:
+        """Return the same in one sentence."""
+        return Unchecked(self.faults, len({body.name for body in self.bodies}
+                                          | self.faults.keys()))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -72,22 +86,23 @@ class ArmBodies:
     def __repr__(self) -> str:
         """Return the number of links, of parts and of links not checked in one line."""
         parts = sum(len(body.parts) for body in self.bodies)
-        missing = f', not checked: {", ".join(map(quote, self.not_checked))}' \
-            if self.not_checked else ''
+        missing = f', not checked: {", ".join(map(quote, self.faults))}' \
+            if self.faults else ''
         return (f'ArmBodies({len(self.bodies)} links with {parts} parts, '
                 f'{len(self.without_geometry)} without geometry{missing})')
 
 
-def arm_bodies(tree: Tree, resolve: Resolve = resolve_mesh,
+def arm_bodies(robot: Tree | Arm | KinematicTree, resolve: Resolve | None = None,
                padding: float | Mapping[str, float] = 0.0, strict: bool = False) -> ArmBodies:
     """
     Return the bodies of all links of a URDF: of the arm, its base, hands and all else.
 
     Parameters
     ----------
-    resolve : callable
-        Finds the file of a mesh, as :func:`ik_node.model.mesh_files.resolve` does, which
-        is the default; meshes beside the URDF are found with its ``urdf_folder``.
+    robot : Tree, Arm or KinematicTree
+    resolve : callable, optional
+        Finds the file of a mesh, as :func:`ik_node.model.mesh_files.resolve` does; default:
+        :func:`ik_node.model.mesh_files.mesh_search`.
     padding : float, or mapping of link name to float
         Added all round each link, m; links that the mapping does not name get none.
     strict : bool
@@ -101,32 +116,32 @@ def arm_bodies(tree: Tree, resolve: Resolve = resolve_mesh,
         If a padding is negative or not finite, or names no link.
 
     """
+    tree = robot if isinstance(robot, Tree) else robot.tree
     paddings = _paddings(tree, padding)
     collision, visual = link_shapes(tree, 'collision'), link_shapes(tree, 'visual')
-    meshes = _Meshes(resolve)
+    meshes = _Meshes(resolve or mesh_search(tree))
     bodies: list[Body] = []
     sources: dict[str, list[str]] = {'collision': [], 'visual': [], '': []}
-    not_checked: dict[str, str] = {}
+    faults: dict[str, str] = {}
     for link in tree.links:
         source = 'collision' if collision[link] else 'visual' if visual[link] else ''
         sources[source].append(link)
         parts: list[ConvexPart] = []
-        faults: list[str] = []
+        unread: dict[str, None] = {}
         for shape in {'collision': collision, 'visual': visual}[source][link] if source else ():
             try:
                 parts += meshes.parts(shape)
             except ParameterError as error:
-                faults.append(str(error))
+                unread[str(error)] = None
         if parts:
             bodies.append(Body(link, link, tuple(parts), paddings[link]))
-        if faults:
-            not_checked[link] = (f'the link {quote(link)} is not checked for collisions'
-                                 f'{", or only in part" * bool(parts)}: '
-                                 + '; '.join(dict.fromkeys(faults)))
-    if strict and not_checked:
-        raise UrdfError('; '.join(not_checked.values()))
-    return ArmBodies(tuple(bodies), tuple(sources['collision']), tuple(sources['visual']),
-                     tuple(sources['']), not_checked, meshes.notes())
+        if unread:
+            faults[link] = '; '.join(unread)
+    made = ArmBodies(tuple(bodies), tuple(sources['collision']), tuple(sources['visual']),
+                     tuple(sources['']), faults, meshes.notes())
+    if strict and faults:
+        raise UrdfError('; '.join(made.not_checked.values()))
+    return made
 
 
 class _Meshes:

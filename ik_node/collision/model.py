@@ -12,6 +12,7 @@ from itertools import combinations, takewhile
 import numpy as np
 
 from ik_node.collision import check, distance, shapes
+from ik_node.collision.bodies import arm_bodies, ArmBodies
 from ik_node.collision.check import (
     check_postures,
     check_work,
@@ -31,9 +32,12 @@ from ik_node.collision.other_joints import (
     REST_ROOM,
 )
 from ik_node.collision.parts import Body
+from ik_node.collision.scene import Scene
 from ik_node.collision.shapes import PLANE_KIND, round_axis, shapes_of
+from ik_node.collision.unchecked import ALL_CHECKED, links_with_geometry, Unchecked
 from ik_node.errors import ParameterError
 from ik_node.kinematics import kernels, tree_kernels
+from ik_node.kinematics.arm import Arm
 from ik_node.kinematics.kinematic_tree import KinematicTree
 from ik_node.kinematics.moving_frames import moving_frames
 from ik_node.model.chain import Chain
@@ -97,7 +101,8 @@ class WorstPair:
             return f'{both} overlap by {-1e3 * self.distance:.1f} mm'
         return f'{both} are {1e3 * self.distance:.1f} mm apart, and ' \
                f'{1e3 * self.required:.1f} mm are required' \
-               + (' while joints beside the arm move' if self.swept else '')
+               + (' while joints beside the arm move (wait until these rest)' if self.swept
+                  else '')
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +120,8 @@ class Clearance:
         The nearest points of both in the base link, m; None if they are drawn into each other.
     kept : bool
         Whether they keep their margin.
+    unchecked : Unchecked
+        The links of which it is not known how near they are.
 
     """
 
@@ -122,6 +129,7 @@ class Clearance:
     names: tuple[str, str]
     points: np.ndarray | None
     kept: bool
+    unchecked: Unchecked = ALL_CHECKED
 
 
 class CollisionModel:
@@ -140,7 +148,7 @@ class CollisionModel:
     chain : Chain or KinematicTree
         Of a tree, two arms are checked against each other as any links are.
     tree : Tree
-    bodies : iterable of Body
+    bodies : ArmBodies or iterable of Body
         Of the links.
     objects : iterable of Body, optional
         In the frames of links; '' is the base link.
@@ -155,6 +163,8 @@ class CollisionModel:
     ----------
     report : tuple of PairReport
     bodies, objects : tuples of Body
+    unchecked : Unchecked
+        Links that have geometry, and no body here.
     margins : (K,) array
         Distance (m) that each pair must keep; more than `margin` if other joints may be elsewhere.
     widest_margin : float
@@ -176,7 +186,8 @@ class CollisionModel:
 
     """
 
-    def __init__(self, chain: Chain | KinematicTree, tree: Tree, bodies: Iterable[Body],
+    def __init__(self, chain: Chain | KinematicTree, tree: Tree,
+                 bodies: ArmBodies | Iterable[Body],
                  objects: Iterable[Body] = (), margin: float = 0.0,
                  disabled_pairs: Iterable[tuple[str, str]] = (),
                  positions: Mapping[str, float] | None = None) -> None:
@@ -184,11 +195,49 @@ class CollisionModel:
         self.chain, self.margin = chain, _checked_margin(margin)
         self._tree = tree
         self._place_links({name: OtherJoint(value) for name, value in (positions or {}).items()})
-        self.bodies = tuple(body for body in bodies if body.frame in self._moving.places)
+        every = tuple(bodies.bodies if isinstance(bodies, ArmBodies) else bodies)
+        self.bodies = tuple(body for body in every if body.frame in self._moving.places)
+        known, placed = ({body.name for body in those} for those in (every, self.bodies))
+        with_geometry = links_with_geometry(tree) | known
+        faults = dict(bodies.faults) if isinstance(bodies, ArmBodies) else {}
+        self.unchecked = Unchecked({link: faults.get(link) or (
+            'a joint without a known position carries it' if link in known
+            else 'no body of it is given') for link in tree.links if link in with_geometry
+            and (link in faults or link not in placed)}, len(with_geometry))
         self.other_joints = other_joints_of(tree, chain, [body.frame for body in self.bodies])
         self._found_report, self._found_pairs = self._pairs_of_links()
         self._disable(disabled_pairs)
         self._set_objects(tuple(objects), {})
+
+    @classmethod
+    def of(cls, robot: Arm | KinematicTree, scene: Scene | None = None, margin: float = 0.0,
+           bodies: ArmBodies | None = None) -> CollisionModel:
+        """
+        Return the model of an arm, or of several, among the objects of a scene.
+
+        Parameters
+        ----------
+        robot : Arm or KinematicTree
+            From :func:`ik_node.load_urdf`, :func:`ik_node.load_robot` or
+            :func:`ik_node.load_tree`.
+        scene : Scene, optional
+        margin : float
+            Distance (m) that a posture must keep to be free.
+        bodies : ArmBodies, optional
+            Default: :func:`ik_node.collision.arm_bodies` of the robot.
+
+        Raises
+        ------
+        ParameterError
+            As the constructor.
+
+        """
+        model = cls(robot, robot.tree, bodies or arm_bodies(robot), margin=margin)
+        if scene is None:
+            return model
+        there = scene.snapshot
+        return (model.with_link_pairs(there.link_pairs) if there.link_pairs else model) \
+            .with_objects(there.bodies, touch_links=there.touch_links)
 
     def with_disabled_pairs(self, disabled_pairs: Iterable[tuple[str, str]]) -> CollisionModel:
         """Return the model that has these disabled pairs in place of its own."""
@@ -350,7 +399,7 @@ class CollisionModel:
                 points = np.empty((2, 3))
                 k, distance, there = nearest_pair(self.pairs, q, first, last, points, work)
                 found.append(Clearance(distance, self.names_of(k), points if there else None,
-                                       bool(distance > self.margins[k])))
+                                       bool(distance > self.margins[k]), self.unchecked))
         return tuple(found)
 
     def distance_of(self, k: int, q: np.ndarray) -> float:
@@ -378,6 +427,15 @@ class CollisionModel:
         if self._worst is None or self._worst[0] != q.tobytes():
             self._worst = q.tobytes(), self._worst_pair(q)
         return self._worst[1]
+
+    def overlap(self, q: np.ndarray) -> WorstPair | None:
+        """
+        Return the two links or objects that overlap most at q (n,); None if none do.
+
+        What only joints beside the arm that move may bring together does not count.
+        """
+        worst = None if self.check_many(q[None])[0] else self.worst_pair(q)
+        return None if worst is None or worst.swept or worst.distance > 0.0 else worst
 
     def _worst_pair(self, q: np.ndarray) -> WorstPair | None:
         if not len(self.pairs.pairs):
@@ -409,9 +467,15 @@ class CollisionModel:
             & (shapes.ints[pairs, 0] != PLANE_KIND).all(axis=1)
 
     def describe(self, q: np.ndarray) -> str:
-        """Return which pair lacks most of its margin at q (n,), in words."""
+        """
+        Return which pair lacks most of its margin at q (n,), in words.
+
+        If none does, and links are not checked, it says so.
+        """
         worst = self.worst_pair(q)
-        return 'nothing can touch' if worst is None else str(worst)
+        told = 'nothing that is checked can touch' if worst is None else str(worst)
+        known = worst is not None and worst.distance <= worst.required
+        return told if known or not self.unchecked else f'{told}; {self.unchecked}'
 
     def names_of(self, k: int) -> tuple[str, str]:
         """Return the names of the two bodies of a pair."""

@@ -28,6 +28,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
         prog='ik_workspace', description=WORKSPACE_DESCRIPTION,
         epilog='exit code: 0 done, 2 not done, with the reason, 130 interrupted')
     parser.add_argument('--urdf', help='URDF file (default: the six-axis arm of this package)')
+    parser.add_argument('--mesh-paths', nargs='+', default=[], metavar='FOLDER',
+                        help='folders that are searched first for meshes, as the parameter '
+                             'mesh_paths')
     parser.add_argument('--base-link', default='', help='default: found in the URDF')
     parser.add_argument('--tip-link', default='', help='default: found in the URDF')
     parser.add_argument('--box', nargs=6, type=float,

@@ -262,6 +262,24 @@ def _outside(seen: Observations, chain: Chain) -> list[Finding]:
     return findings
 
 
+def check_collisions(seen: Observations, _: Model) -> Findings:
+    """Repeat which links the node does not check for collisions, and where the arm collides."""
+    told = {pair.key: pair.value for heard in seen.health[-1:] for status in heard.message.status
+            if status.name.startswith(f'{seen.target}: ') for pair in status.values}
+    if 'not_checked' not in told:
+        yield skipped('the node has not told what it checks')
+        return
+    if told['not_checked']:
+        yield skipped(told['not_checked']) if not seen.value('collision.check') else warning(
+            told['not_checked'], 'correct the URDF, or set mesh_paths of the node')
+    if told.get('contact'):
+        yield problem(f'where the arm stands, {told["contact"]}, so goals there are refused',
+                      'correct the URDF or the scene, or let them touch; else jog the arm out '
+                      'of it')
+    if not told['not_checked'] and not told.get('contact'):
+        yield ok('every link that has geometry is checked')
+
+
 def check_tf(seen: Observations, model: Model) -> Findings:
     """Check that TF knows the base link."""
     if seen.tf_knows is None:

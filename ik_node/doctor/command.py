@@ -29,6 +29,7 @@ ALL_CHECKS = {
     'limits': arm.check_limits,
     'joint states': arm.check_joint_states,
     'state source': arm.check_sources,
+    'collisions': arm.check_collisions,
     'controller': checks.check_controller,
     'QoS': checks.check_qos,
     'clock': checks.check_clock,

@@ -28,7 +28,7 @@ from ik_node.kinematics.jacobian_query import (
 from ik_node.kinematics.links import link_path, link_pose, link_poses, LinkPath
 from ik_node.kinematics.singularity import analyse, Singularity
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.preset_description import description_text
+from ik_node.model.preset_description import description_file, description_text
 from ik_node.model.presets import read_preset
 from ik_node.model.urdf import MULTI_DOF_TYPES, parse_urdf, read_urdf, Tree
 from ik_node.text import quote
@@ -139,7 +139,9 @@ def load_robot(name: str | PathLike, folders: Sequence[str | PathLike] = ()) -> 
 
     """
     preset = read_preset(Path(name) if isinstance(name, PathLike) else name)
-    tree = parse_urdf(description_text(preset, [Path(folder) for folder in folders]))
+    searched = [Path(folder) for folder in folders]
+    tree = parse_urdf(description_text(preset, searched),
+                      description_file(preset, searched).parent)
     return Arm.from_tree(tree, preset.base_link, preset.tip_link)
 
 

@@ -1,17 +1,19 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Finds the mesh files of a URDF.
+Finds the mesh files of a URDF; all programs search by :func:`mesh_search`.
 
-Meshes are searched for in the search paths, in the share folders of packages in the ament
-index (AMENT_PREFIX_PATH), in the folders of IK_NODE_DESCRIPTIONS, and in the folder of the
-URDF.  A path with ``..`` that leaves these folders is refused.  Symbolic links are followed,
-because ``colcon build --symlink-install`` creates them.
+Meshes are searched for in the search paths, in the package that has the URDF, in the share
+folders of packages in the ament index (AMENT_PREFIX_PATH), and in the folders of
+IK_NODE_DESCRIPTIONS.  A path with ``..`` that leaves these folders is refused.  Symbolic links
+are followed, because ``colcon build --symlink-install`` creates them.  An absolute path, as
+xacro writes it, may lead anywhere: what has the name, the size and the form of a mesh is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 import os
 from pathlib import Path
 import re
@@ -21,6 +23,7 @@ from xml.parsers import expat
 
 from ik_node.errors import UrdfError
 from ik_node.model.description_folders import named_folders, package_in
+from ik_node.model.urdf import Tree
 from ik_node.text import quote
 
 MESH_SUFFIXES = ('.stl', '.dae', '.obj', '.ply', '.glb', '.gltf')
@@ -29,6 +32,23 @@ MAX_URI_LENGTH = 1_000
 URDF_FOLDERS = ('urdf', 'robots')  # beside which a checkout has its meshes
 LFS_HEADER = b'version https://git-lfs'
 PATHS_HINT = 'name the folder that has it in mesh_paths'
+
+Resolve = Callable[[str], tuple[Path | None, str]]
+
+
+def mesh_search(tree: Tree, mesh_paths: Sequence[str | Path] = ()) -> Resolve:
+    """
+    Return what finds the meshes of a robot, by their URI, as :func:`resolve` does.
+
+    Parameters
+    ----------
+    tree : Tree
+        It knows where its URDF is, unless that came as text.
+    mesh_paths : sequence of paths
+        Folders that are searched first.
+
+    """
+    return partial(resolve, search_paths=mesh_paths, urdf_folder=tree.folder)
 
 
 def resolve(uri: str, search_paths: Sequence[str | Path] = (),
@@ -39,9 +59,11 @@ def resolve(uri: str, search_paths: Sequence[str | Path] = (),
     Parameters
     ----------
     uri : str
-        ``package://NAME/PATH``, ``file:///PATH``, or a relative or absolute path.
+        ``package://NAME/PATH``, ``file:///PATH``, or a relative or absolute path.  An absolute
+        one names its file.
     search_paths : sequence of paths
-        Folders with packages, or with what follows the package name.  They are tried first.
+        Folders with packages, or with what follows the package name.  They are tried first;
+        empty names are left out.
     urdf_folder : path, optional
         Folder of the URDF; None if it came as text.  Relative paths start here.  A package
         may be a parent of this folder, by the name of the folder or by its package.xml.
@@ -50,11 +72,12 @@ def resolve(uri: str, search_paths: Sequence[str | Path] = (),
     if len(uri) > MAX_URI_LENGTH:
         return None, f'the mesh {quote(uri)} has a name of more than {MAX_URI_LENGTH} characters'
     what = f'the mesh {quote(uri, 300)}'
-    search_paths = [Path(path).expanduser().absolute() for path in search_paths]
+    search_paths = [Path(path).expanduser().absolute() for path in search_paths if path != '']
     folder = None if urdf_folder is None else Path(os.path.abspath(urdf_folder))
     try:
         package, paths = _split(uri)
-        places = list(_places(package, search_paths, folder))
+        places = [(Path('/'), Path('/'))] if package is None \
+            else list(_places(package, search_paths, folder))
         return _look(paths, places, package), ''
     except UrdfError as error:
         return None, f'{what} {error}'
@@ -90,31 +113,27 @@ def _split(uri: str) -> tuple[str | None, list[str]]:
     return package, paths
 
 
-def _places(package: str | None, search_paths: list[Path],
+def _places(package: str, search_paths: list[Path],
             folder: Path | None) -> Iterator[tuple[Path, Path]]:
     """Yield the folders to start from, each with the folder that must not be left."""
-    shares = [Path(prefix).absolute() / 'share'
-              for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if prefix]
     for path in search_paths:
         if package:
             yield path / package, path / package
         yield path, path
-    if package:
-        for share in shares:
-            if (share / 'ament_index/resource_index/packages' / package).is_file():
-                yield share / package, share / package
-        checkout = package_in(named_folders(), package)
-        if checkout is not None:
-            yield checkout, checkout
-    elif package is None:
-        yield from ((share, share) for share in shares)
+    if not package:
+        if folder is not None:
+            yield folder, _tree_of(folder)
+        return
     if folder is not None:
-        tree = _tree_of(folder)
-        if package:
-            yield from ((above, above) for above in (folder, *folder.parents)
-                        if above.name == package or _is_package(above, package))
-        else:
-            yield folder, tree
+        yield from ((above, above) for above in (folder, *folder.parents)
+                    if above.name == package or _is_package(above, package))
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        share = Path(prefix).absolute() / 'share'
+        if prefix and (share / 'ament_index/resource_index/packages' / package).is_file():
+            yield share / package, share / package
+    checkout = package_in(named_folders(), package)
+    if checkout is not None:
+        yield checkout, checkout
 
 
 def _tree_of(folder: Path) -> Path:
@@ -149,8 +168,7 @@ def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None
     for start, root in places:
         for path in paths:
             # Checked before links are resolved: a link may lead outside, `..` may not.
-            file = Path(os.path.normpath(start / path.lstrip('/') if package is not None
-                                         else path))
+            file = Path(os.path.normpath(start / path.lstrip('/')))
             if root not in file.parents:
                 complaint = complaint or f'lies outside {quote(root, 200)}; {PATHS_HINT}'
                 continue
@@ -159,7 +177,8 @@ def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None
                 return file
             if fault:
                 raise UrdfError(fault)
-            complaint = f'is missing: there is no {quote(file, 300)}' + _other_case(file)
+            complaint = f'is missing: there is no {quote(file, 300)}' + (
+                _other_case(file) or ('' if package is None else f'; {PATHS_HINT}'))
     raise UrdfError(complaint)
 
 
@@ -211,11 +230,11 @@ def _fault_of_xml(file: Path) -> str | None:
 
 
 def _other_case(file: Path) -> str:
-    """Return a hint if a file exists whose name differs only in case."""
+    """Return a hint if a file exists whose name differs only in case, else ''."""
     try:
         for name in os.listdir(file.parent):
             if name.lower() == file.name.lower():
                 return f', but {quote(name)}: upper and lower case must agree'
     except (OSError, ValueError):
         pass
-    return f'; {PATHS_HINT}'
+    return ''

@@ -136,6 +136,8 @@ class Tree:
         Assumptions and oddities, for the log.
     source : bytes
         The URDF text, from which the shapes can be read.
+    folder : Path or None
+        Where the file is, beside which there may be meshes; None if it came as text.
 
     """
 
@@ -145,6 +147,7 @@ class Tree:
     joints: tuple[Joint, ...]
     notes: tuple[str, ...]
     source: bytes
+    folder: Path | None = None
 
     def joint_above(self, link: str) -> Joint | None:
         """Return the joint whose child is `link`; None at the root."""
@@ -218,7 +221,8 @@ def read_urdf(path: str | Path) -> Tree:
     """
     given = plain_uri(str(path))
     try:
-        with file_of(given).open('rb') as file:
+        path = file_of(given)
+        with path.open('rb') as file:
             data = file.read(MAX_BYTES + 1)
     except LookupError as error:
         raise UrdfError(f'cannot read the URDF file {quote(given, 300)}: '
@@ -228,12 +232,12 @@ def read_urdf(path: str | Path) -> Tree:
                         f'{getattr(error, "strerror", None) or error}. '
                         'Give the path of an existing .urdf file') from None
     try:
-        return parse_urdf(data)
+        return parse_urdf(data, path.parent)
     except XacroError:
-        return parse_urdf(xacro_text(file_of(given), {}))
+        return parse_urdf(xacro_text(path, {}), path.parent)
 
 
-def parse_urdf(text: str | bytes) -> Tree:
+def parse_urdf(text: str | bytes, folder: Path | None = None) -> Tree:
     """
     Parse URDF text.
 
@@ -241,6 +245,8 @@ def parse_urdf(text: str | bytes) -> Tree:
     ----------
     text : str or bytes
         The robot description; an encoding declaration is honoured in bytes.
+    folder : Path, optional
+        Where it is from, beside which there may be meshes.
 
     Raises
     ------
@@ -258,7 +264,8 @@ def parse_urdf(text: str | bytes) -> Tree:
     root, ordered = _sort_from_root(links, joints)
     notes += [f'{joint.fault}; this does not matter where the arm has no need of the joint'
               for joint in ordered if joint.fault]
-    return Tree(model.name, root, links, tuple(ordered), tuple(notes), data)
+    return Tree(model.name, root, links, tuple(ordered), tuple(notes), data,
+                None if folder is None else folder.absolute())
 
 
 # ---- before the parser ------------------------------------------------------

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Check of a planned trajectory for collisions, as the controller interpolates it."""
+"""Checks for collisions: of a planned trajectory, as the controller interpolates it; of goals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ik_node.collision.certificate import certify
 from ik_node.collision.model import CollisionModel
-from ik_node.errors import Reason, TrajectoryError
+from ik_node.errors import GoalError, Reason, TrajectoryError
 from ik_node.motion.sampling import compiled_segments
 from ik_node.motion.trajectory import Trajectory
 
@@ -37,3 +37,19 @@ def require_free(model: CollisionModel | None, trajectory: Trajectory, advice: s
         raise TrajectoryError(
             f'{contact.words} after {contact.time:.2f} s of the motion of '
             f'{trajectory.duration:.2f} s{advice}', Reason.COLLISION)
+
+
+def require_free_goal(model: CollisionModel | None, q: np.ndarray) -> None:
+    """
+    Check that joint positions `q` (n,) that are a goal keep the margin, if there is a model.
+
+    Also where an arm starts in contact: the solver accepts no such posture for a pose, either.
+
+    Raises
+    ------
+    GoalError
+        COLLISION: with what, and how near.
+
+    """
+    if model is not None and not model.check_many(q[None])[0]:
+        raise GoalError(f'at the goal, {model.describe(q)}', Reason.COLLISION)

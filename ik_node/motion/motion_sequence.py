@@ -12,7 +12,7 @@ import numpy as np
 
 from ik_node.errors import GoalError, IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.collision_free import require_free
+from ik_node.motion.collision_free import require_free, require_free_goal
 from ik_node.motion.joint_path import plan_joint_path
 from ik_node.motion.limits import MotionLimits, TipLimits
 from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
@@ -192,6 +192,7 @@ def _planned(solver: Solver, start: StartState, group: list[SequencedMotion], pe
                                   solver.collisions)
         return SequencePlan(planned.trajectory, planned.passed)
     trajectory = plan_point_to_point(chain.joint_names, start, q, limits, period, chain)
+    require_free_goal(solver.collisions, q)
     require_free(solver.collisions, trajectory)
     return SequencePlan(trajectory, np.array([trajectory.duration]))
 

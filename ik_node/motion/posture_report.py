@@ -99,6 +99,8 @@ def report_posture(posture: Posture, model: CollisionModel | None, start: StartS
                              nearest, np.nan)
     room = f', {1e3 * clearance:.0f} mm between {" and ".join(map(quote, nearest))}' \
         if np.isfinite(clearance) else ''
+    if model is not None and model.unchecked:
+        room += f' ({model.unchecked.brief})'
     try:
         trajectory = plan_point_to_point(posture.chain.joint_names, start, posture.q, limits,
                                          period, posture.chain)

@@ -92,6 +92,7 @@ class ArmsMotion:
         self._waiting: tuple[GoalTask, ArmsRobot, Goals] | None = None
         self._others = OtherJoints(node, states, options.collision_other_joints)
         self._given: ArmsRobot | None = None  # as it was made
+        self._looked_at: ArmsRobot | None = None  # of which it is known whether it collides
         self._robot: ArmsRobot | None = None  # with joints beside the arms where they are
         self._basis: ArmsRobot | None = None  # for which a motion was planned
         self._meets: Contact | None = None
@@ -334,6 +335,7 @@ class ArmsMotion:
         if self._planned is not None:
             self._send()
         elif self._motion is None:
+            self._warn_of_contact()
             self._next()
         else:
             self._others.warn()
@@ -341,6 +343,21 @@ class ArmsMotion:
                 self._brake()
             else:
                 self._judge(self._motion)
+
+    def _warn_of_contact(self) -> None:
+        """Say once of a robot, as soon as its joint states are known, if it collides already."""
+        robot = self._given
+        if robot is None or robot is self._looked_at:
+            return
+        try:
+            q, _ = self._measured(robot)
+        except StateError:
+            return
+        self._looked_at = robot
+        contact = None if robot.collisions is None else robot.collisions.overlap(q)
+        if contact is not None:
+            self._node.get_logger().warning(
+                f'where the arms stand, {contact}; goals at which they do are refused')
 
     def _watch_ramp(self, left: ActiveTrajectory) -> None:
         """Repeat the ramp until it begins, then replace it if a controller has not got it."""

@@ -61,7 +61,8 @@ class ArmsNode(QosLog, Node):
         self._active_flag = ActiveFlag(self)
         self._active_flag.is_set = True
         self._states = JointStates()
-        self._status = StatusReporter(self)
+        self._status = StatusReporter(
+            self, not_checked=lambda: self._robot.not_checked if self._robot else '')
         self._precedence = Precedence()
         delay, jumps = CallbackDelay(self), TimeJumps(self)
         delay.on_tick = jumps.sample

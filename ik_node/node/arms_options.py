@@ -36,6 +36,7 @@ class ArmsOptions:
 
     robot_description: str
     urdf_file: str
+    mesh_paths: tuple[str, ...]
     base_link: str
     tip_links: tuple[str, ...]
     controllers: tuple[str, ...]

@@ -15,6 +15,7 @@ import numpy as np
 from ik_node.collision.ground import ground_body
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene_file import read_scene
+from ik_node.collision.unchecked import CHECK_OFF_TEXT
 from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.kinematics.kinematic_tree import KinematicTree, make_tree
 from ik_node.model.joint_limits_file import with_joint_limits
@@ -71,6 +72,11 @@ class ArmsRobot:
     def collisions(self) -> CollisionModel | None:
         """Return the collision model, if collisions are checked."""
         return self.solver.collisions
+
+    @property
+    def not_checked(self) -> str:
+        """Return which links are not checked for collisions; '' if all are."""
+        return CHECK_OFF_TEXT if self.collisions is None else str(self.collisions.unchecked)
 
     def with_collisions(self, collisions: CollisionModel) -> ArmsRobot:
         """Return the same with another collision model."""
@@ -154,7 +160,8 @@ def _collisions(arms: KinematicTree, options: ArmsOptions,
         return None
     objects: tuple = ()
     if options.scene_file:
-        objects = read_scene(Path(options.scene_file), arms.base_link, arms.tree.links).bodies
+        objects = read_scene(Path(options.scene_file), arms.base_link, arms.tree.links,
+                             options.mesh_paths).bodies
     if options.ground:
         objects = *objects, ground_body(options.ground_height)
     return model.with_objects(objects, options.collision_margin)

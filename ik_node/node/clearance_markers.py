@@ -57,8 +57,9 @@ def _of_one(clearance: Clearance, number: int, frame: str) -> list[Marker]:
 
 
 def clearance_text(clearance: Clearance) -> str:
-    """Return which two are nearest to each other, and how near."""
+    """Return which two are nearest to each other, and how near, as far as links are checked."""
     first, second = clearance.names
     if clearance.distance <= 0.0:
         return f'No clearance: {first} and {second} touch'
-    return f'Clearance {1e3 * clearance.distance:.0f} mm: {first} and {second}'
+    return f'Clearance {1e3 * clearance.distance:.0f} mm: {first} and {second}' \
+        + (f' ({clearance.unchecked.brief})' if clearance.unchecked else '')

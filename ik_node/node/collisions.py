@@ -18,6 +18,7 @@ from ik_node.collision.srdf import read_srdf
 from ik_node.errors import ParameterError, UrdfError
 from ik_node.kinematics.arguments import did_you_mean
 from ik_node.model.chain import Chain
+from ik_node.model.mesh_files import mesh_search
 from ik_node.model.urdf import Tree
 from ik_node.node.settings import Settings, StartOptions
 from ik_node.text import quote
@@ -41,7 +42,8 @@ def load_scene(tree: Tree, chain: Chain, options: StartOptions,
         If the scene file cannot be used.
 
     """
-    return read_scene(Path(options.scene_file), chain.base_link, tree.links, tools=tools) \
+    return read_scene(Path(options.scene_file), chain.base_link, tree.links,
+                      options.mesh_paths, tools) \
         if options.scene_file else Scene(chain.base_link, tree.links, tools)
 
 
@@ -63,18 +65,21 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
     if not options.collision_check:
         return None
     paddings = _paddings(tree, options)
-    bodies = arm_bodies(tree, padding=paddings)
-    if bodies.not_checked and options.collision_strict:
+    bodies = arm_bodies(tree, mesh_search(tree, options.mesh_paths), paddings)
+    if bodies.faults and options.collision_strict:
         raise UrdfError('; '.join(bodies.not_checked.values()) + '; collision.strict refuses that')
     disabled = read_srdf(Path(options.srdf_file), tree.links) if options.srdf_file else None
-    for warning in (*bodies.warnings, *(disabled.notes if disabled else ())):
+    model = CollisionModel(chain, tree, bodies,
+                           disabled_pairs=disabled.reasons if disabled else ())
+    if model.unchecked:
+        logger.warning(str(model.unchecked))  # with why the first of them is not
+    for warning in (*bodies.warnings[bool(bodies.faults):],
+                    *(disabled.notes if disabled else ())):
         logger.warning(warning)
     for link in bodies.without_geometry:
         if paddings[link] != options.collision_padding:
             logger.warning(f'collision.link_padding names {quote(link)}, which has no geometry in '
                            'the URDF: that changes nothing')
-    model = CollisionModel(chain, tree, bodies.bodies,
-                           disabled_pairs=disabled.reasons if disabled else ())
     assumed_positions(tree, options.collision_other_joints)  # what is wrong is said at once
     for pair in model.report:
         if pair.reason.startswith('in contact'):

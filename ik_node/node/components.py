@@ -98,7 +98,8 @@ class Components:
         self._values, self._options = values, start_options(values)
         self._holder = RobotHolder(lambda: self._description.complaint)
         duplicates = DuplicateNames(node)  # before anything that takes goals
-        self._goals = GoalQueue(node, self._holder, active_flag, duplicates)
+        self._goals = GoalQueue(node, self._holder, active_flag, duplicates,
+                                self._holder.not_checked)
         self._recorder = Recorder(node, self._holder, self._goals.status, lambda: self._values)
         self._preparation = Preparation(node, self._goals)
         self._output = make_output(node, self._options, active_flag)
@@ -130,7 +131,7 @@ class Components:
         ClearanceDisplay(node, self._holder, self._arm, self._preparation,
                          self._options.frame_prefix)
         services = SceneServices(frames, stamps, node.get_clock().clock_type,
-                                 self._arm.joints.positions)
+                                 self._arm.joints.positions, self._options.mesh_paths)
         self._changes = SceneChanges(node, self._holder, services, self._goals, self._motion,
                                      self._with_scene, self._scene_display.show, others)
         self._scene_topics = SceneTopics(node, self._changes, health)

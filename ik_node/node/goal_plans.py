@@ -11,7 +11,7 @@ from time import thread_time
 
 import numpy as np
 
-from ik_node.errors import PathError, TrajectoryError
+from ik_node.errors import GoalError, PathError, TrajectoryError
 from ik_node.motion.joint_path import JointPathPlan
 from ik_node.motion.motion_sequence import SequencedMotion, SequenceError, SequencePlan
 from ik_node.motion.path_rate import PathRate
@@ -72,9 +72,15 @@ class GoalPlans:
                             'qd_start': partial(numbers, start.qd),
                             'q': partial(numbers, q_goal)}
             limits = task.limits or settings.planning
-            return within_torques(robot, task, lambda share: settings.made(DirectCall(
-                start_state, q_goal, limits.slowed(share), settings.sample_period, advice),
-                task.calls))
+            try:
+                return within_torques(robot, task, lambda share: settings.made(DirectCall(
+                    start_state, q_goal, limits.slowed(share), settings.sample_period, advice),
+                    task.calls))
+            except GoalError as error:
+                if task.goal is None:
+                    raise
+                # The scene has changed since it was solved; a detour may have another posture.
+                raise TrajectoryError(str(error), error.reason) from None
 
         return plan
 

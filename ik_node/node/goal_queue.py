@@ -80,6 +80,11 @@ class GoalQueue:
     step of a goal raises becomes its answer.  While there are goals, a timer retries the waiting
     one and monitors the active one.
 
+    Parameters
+    ----------
+    not_checked : callable
+        As for :class:`ik_node.node.goal_status.StatusReporter`.
+
     Attributes
     ----------
     precedence : Precedence
@@ -92,7 +97,7 @@ class GoalQueue:
     """
 
     def __init__(self, node: Node, holder: RobotHolder, active_flag: ActiveFlag,
-                 duplicates: DuplicateNames) -> None:
+                 duplicates: DuplicateNames, not_checked: Callable[[], str] = lambda: '') -> None:
         self._node = node
         self._holder = holder
         self._active_flag = active_flag
@@ -106,7 +111,7 @@ class GoalQueue:
         self.work_queue = WorkQueue(node)
         self.waits_for_scene: Callable[[GoalTask], bool] = lambda _task: False
         self.count = 0
-        self.status = StatusReporter(node, duplicates.another_answers)
+        self.status = StatusReporter(node, duplicates.another_answers, not_checked)
         self._timer = node.create_timer(WATCH_PERIOD_S, self._tick,
                                         clock=steady_clock())
         self._timer.cancel()

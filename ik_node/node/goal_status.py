@@ -176,6 +176,8 @@ class StatusReporter:
     ----------
     another_answers : callable
         Returns whether another node of the same name answers goals that were not begun here.
+    not_checked : callable
+        Returns which links are not checked for collisions; '' if all are.
 
     Attributes
     ----------
@@ -194,9 +196,11 @@ class StatusReporter:
 
     """
 
-    def __init__(self, node: Node, another_answers: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, node: Node, another_answers: Callable[[], bool] = lambda: False,
+                 not_checked: Callable[[], str] = lambda: '') -> None:
         self._node = node
         self._another_answers = another_answers
+        self._not_checked = not_checked
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', ANSWERS_QOS)
         self.outcomes: Counter[str] = Counter()
         self._given, self._all_there = 0, monotonic()
@@ -238,6 +242,8 @@ class StatusReporter:
         values = {'goal': task.number, 'id': self.id_of(task), 'kind': task.kind,
                   'stamp': stamp_text(task.stamp), 'state': state.value, 'reason': reason.value,
                   **task.values}
+        if not_checked := self._not_checked():
+            values['not_checked'] = not_checked
         if not silent:
             self._publisher.publish(DiagnosticStatus(
                 level=STATE_LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',

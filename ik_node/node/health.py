@@ -53,6 +53,7 @@ class Health:
         self._solves: deque[tuple[float, float]] = deque(maxlen=1000)
         self.lost = self.lost_clouds = 0
         self._told: Counter[Check] = Counter()
+        self._told_contact: tuple[str, str] | None = None
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         PeriodicReport(node, steady_clock(), self._report, self._readiness)
 
@@ -91,7 +92,10 @@ class Health:
         else:
             if robot.since > before:
                 late = 0.0  # preparing the robot takes long
+            values['not_checked'] = robot.not_checked
             findings += self._load(robot, values, late) + self._arm_findings(robot, values)
+            if robot.not_checked and robot.collisions is not None:
+                findings.append(Check.NOT_CHECKED.found(robot.not_checked))
             if self._others.complaint:
                 findings.append(Check.OTHER_JOINTS.found(self._others.complaint))
             if not values['controllers_listening']:
@@ -170,7 +174,20 @@ class Health:
             if error.reason is Reason.NODE_LATE:
                 return [Check.LATE.found(str(error))]
             return [Check.STATE_OLD.found(f'joint states are missing or old: {error}')]
-        return _posture(robot, q, values)
+        return self._contact(robot, q, values) + _posture(robot, q, values)
+
+    def _contact(self, robot: Robot, q: np.ndarray, values: dict[str, Any]) -> Findings:
+        """Check whether the arm collides where it stands, at q (n,); the log says it once."""
+        model = robot.settings.solver.collisions
+        contact = None if model is None else model.overlap(q)
+        values['contact'] = '' if contact is None else str(contact)
+        before, self._told_contact = self._told_contact, contact and contact.names
+        if contact is None:
+            return []
+        finding = Check.CONTACT.found(f'where the arm stands, {contact}')
+        if contact.names != before:
+            self._node.get_logger().warning(f'{finding[1]}; goals at which they do are refused')
+        return [finding]
 
 
 def _posture(robot: Robot, q: np.ndarray, values: dict[str, Any]) -> Findings:

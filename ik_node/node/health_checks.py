@@ -72,6 +72,13 @@ class Check(Enum):
     CLOUDS_LOST = (
         LEVEL_WARN, False, '', 'messages on ~/scene_points did not come whole since the last '
         'report', 'publish them reliably, or fewer points; the arm is not kept off what they show')
+    CONTACT = (
+        LEVEL_WARN, False, '', 'two links or objects overlap where the arm stands',
+        'correct the URDF or the scene, or let them touch; else jog the arm out of it')
+    NOT_CHECKED = (
+        LEVEL_WARN, False, '', 'a link that has geometry is not checked for collisions, or none '
+        'has any', 'nothing keeps these links from a collision: correct the URDF, or set '
+        'mesh_paths')
     FAILING = (
         LEVEL_WARN, False, 'diagnostics.failures', 'this many consecutive goals failed after they '
         'were begun', "see ~/status and the controller's log")

@@ -21,6 +21,7 @@ from ik_node.motion.active_trajectory import (
     SAME_POSITION,
     SETTLING_TIME_S,
 )
+from ik_node.motion.collision_free import require_free_goal
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.monitor import Monitor, Verdict
 from ik_node.motion.motion_sequence import SequencedMotion, SequenceError, SequencePlan
@@ -94,6 +95,7 @@ class Motion:
         robot = self._holder.require()
         q, _ = self._arm.measured(robot)
         if not self._occupied(robot, q) and self.is_there(task, robot, q):
+            require_free_goal(robot.settings.solver.collisions, task.q_goal)
             self._goals.supersede(task)
             self._note_measured_error(task, robot, q)
             self._goals.end(task, GoalState.REACHED, Reason.ALREADY_THERE,

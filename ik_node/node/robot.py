@@ -12,6 +12,7 @@ import numpy as np
 from ik_node.collision.model import CollisionModel
 from ik_node.collision.scene import Scene
 from ik_node.collision.tool_file import Tool
+from ik_node.collision.unchecked import CHECK_OFF_TEXT
 from ik_node.errors import IkNodeError, Reason
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
@@ -75,6 +76,11 @@ class Robot:
         return self.settings.solver.chain
 
     @property
+    def not_checked(self) -> str:
+        """Return which links are not checked for collisions; '' if all are."""
+        return CHECK_OFF_TEXT if self.collisions is None else str(self.collisions.unchecked)
+
+    @property
     def moves(self) -> bool:
         """Return whether a planned motion is running."""
         return self.active is not None and self.active.moves(monotonic())
@@ -116,6 +122,10 @@ class RobotHolder:
     def why(self) -> str:
         """Return why there is none."""
         return self._complaint()
+
+    def not_checked(self) -> str:
+        """Return which links of it are not checked for collisions; '' if all are."""
+        return '' if self.robot is None else self.robot.not_checked
 
     def require(self) -> Robot:
         """

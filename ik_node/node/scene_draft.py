@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import monotonic
 import traceback
 from typing import Any
@@ -19,6 +20,7 @@ from std_msgs.msg import Header
 from ik_node.collision.certificate import Contact
 from ik_node.collision.scene import Scene
 from ik_node.errors import IkNodeError, ParameterError
+from ik_node.model.mesh_files import mesh_search
 from ik_node.motion.active_trajectory import ActiveTrajectory
 from ik_node.node.frames import Frames, NotYet
 from ik_node.node.message_reader import read_message
@@ -42,6 +44,8 @@ class SceneServices:
         For any thread.
     joint_positions : mapping of joint to position
         As they are now, rad or m; not for other threads.
+    mesh_paths : tuple of str
+        Folders that are searched first for meshes.
 
     """
 
@@ -49,6 +53,7 @@ class SceneServices:
     stamps: StampCheck
     clock_type: ClockType
     joint_positions: Mapping[str, float]
+    mesh_paths: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -106,6 +111,10 @@ class SceneDraft:
     def link_of(self, frame: str) -> str | None:
         """Return the link of the robot that a frame is; None if it is none."""
         return self.services.frames.link_of(frame, self.robot.tree)
+
+    def find_mesh(self, uri: str) -> tuple[Path | None, str]:
+        """Return the file of a mesh, or None and why it was not found."""
+        return mesh_search(self.robot.tree, self.services.mesh_paths)(uri)
 
     def place(self, header: Header) -> tuple[str, np.ndarray]:
         """Return a link, with which an object moves, and the pose of a header's frame in it."""

@@ -15,7 +15,7 @@ from ik_node.collision.part_checks import NO_VERTICES
 from ik_node.collision.parts import ConvexPart
 from ik_node.collision.scene import Scene
 from ik_node.errors import ParameterError
-from ik_node.model.mesh_files import resolve
+from ik_node.model.mesh_files import Resolve, resolve
 from ik_node.ros.messages import matrix_from_pose
 from ik_node.se3 import pose
 from ik_node.text import quote
@@ -36,13 +36,18 @@ def marker_id(marker: Marker) -> str:
     return f'{marker.ns}/{marker.id}' if marker.ns else str(marker.id)
 
 
-def apply_marker(scene: Scene, marker: Marker, place: Place) -> None:
+def apply_marker(scene: Scene, marker: Marker, place: Place, find: Resolve = resolve) -> None:
     """
     Add, replace or remove the object of a marker.
 
     CUBE, SPHERE, CYLINDER, their lists, POINTS, TRIANGLE_LIST and MESH_RESOURCE are bodies.  A
     sphere or a cylinder that is not round becomes a round one that contains it.  An object that
     is to be removed and is not there is gone already.
+
+    Parameters
+    ----------
+    find : callable
+        Finds the file of a mesh, as :func:`ik_node.model.mesh_files.resolve` does.
 
     Raises
     ------
@@ -64,7 +69,7 @@ def apply_marker(scene: Scene, marker: Marker, place: Place) -> None:
     T = matrix_from_pose(marker.pose)
     scale = np.array([marker.scale.x, marker.scale.y, marker.scale.z])
     if marker.type in MESH_TYPES:
-        mesh = _mesh(marker, id)
+        mesh = _mesh(marker, id, find)
         frame, T_frame = place(marker.header)
         scene.add_mesh(id, mesh, scale.tolist(), T_frame @ T, frame)
         return
@@ -89,10 +94,10 @@ def _array(points: list) -> np.ndarray:
     return np.array([(p.x, p.y, p.z) for p in points], dtype=float).reshape(-1, 3)
 
 
-def _mesh(marker: Marker, id: str) -> object:
+def _mesh(marker: Marker, id: str, find: Resolve) -> object:
     """Return the mesh of a marker as :meth:`Scene.add_mesh` takes it."""
     if marker.type == Marker.MESH_RESOURCE:
-        path, why_not = resolve(marker.mesh_resource)
+        path, why_not = find(marker.mesh_resource)
         if path is None:
             raise ParameterError(f'the marker {quote(id)}: {why_not}')
         return path

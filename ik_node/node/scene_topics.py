@@ -92,7 +92,7 @@ def by_markers(message: MarkerArray) -> Change:
                     draft.scene.remove(id)
                 continue
             draft.check_stamp(marker.header)
-            apply_marker(draft.scene, marker, draft.place)
+            apply_marker(draft.scene, marker, draft.place, draft.find_mesh)
             draft.told.add(marker_id(marker))
 
     return f'{len(message.markers)} markers', change

@@ -47,6 +47,7 @@ class StartOptions:
 
     robot_description: str
     urdf_file: str
+    mesh_paths: tuple[str, ...]
     base_link: str
     tip_link: str
     frame_prefix: str

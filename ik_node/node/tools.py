@@ -28,7 +28,7 @@ class ToolList:
 
     def __init__(self, node: Node, options: StartOptions) -> None:
         self._node = node
-        self._path = options.tools_file
+        self._path, self._mesh_paths = options.tools_file, options.mesh_paths
         self._publisher = node.create_publisher(DiagnosticArray, '~/tools', LATCHED_QOS)
 
     def read(self, tree: Tree, chain: Chain) -> dict[str, Tool]:
@@ -41,7 +41,7 @@ class ToolList:
             If the file cannot be used.
 
         """
-        tools = read_tools(self._path, tree, chain) if self._path else {}
+        tools = read_tools(self._path, tree, chain, self._mesh_paths) if self._path else {}
         for tool in tools.values():
             for name in sorted(tool.touch.difference(tree.links)):
                 self._node.get_logger().info(

@@ -17,7 +17,7 @@ import numpy as np
 
 from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.model.chain import Chain
-from ik_node.motion.collision_free import require_free
+from ik_node.motion.collision_free import require_free, require_free_goal
 from ik_node.motion.detour import plan_detour
 from ik_node.motion.joint_path import JointPathPlan, plan_joint_path
 from ik_node.motion.limits import MotionLimits
@@ -181,10 +181,21 @@ class DirectCall:
     advice: str = ''
 
     def run(self, solver: Solver) -> Trajectory:
-        """Plan; raise TrajectoryError if no such motion keeps the limits, or it collides."""
+        """
+        Plan the motion.
+
+        Raises
+        ------
+        GoalError
+            If the arm would collide at the goal.
+        TrajectoryError
+            If no such motion keeps the limits, or it collides.
+
+        """
         chain = solver.chain
         trajectory = plan_point_to_point(chain.joint_names, self.start, self.q_goal, self.limits,
                                          self.period, chain)
+        require_free_goal(solver.collisions, self.q_goal)
         require_free(solver.collisions, trajectory, self.advice)
         return trajectory
 

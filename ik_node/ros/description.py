@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from rclpy.node import Node
 from std_msgs.msg import String
 
 from ik_node.errors import IkNodeError
+from ik_node.model.file_paths import file_of
 from ik_node.model.urdf import parse_urdf, read_urdf, Tree
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.qos import LATCHED_QOS
@@ -28,7 +30,14 @@ class DescriptionOptions(Protocol):
 
     @property
     def urdf_file(self) -> str:
-        """Return the path of a file, '' without."""
+        """Return the path of a file, '' without; of a text, where it is from."""
+
+
+def _folder_of(urdf_file: str) -> Path | None:
+    try:
+        return file_of(urdf_file).parent if urdf_file else None
+    except LookupError:  # it may have been expanded on another machine
+        return None
 
 
 class Description:
@@ -62,7 +71,7 @@ class Description:
         self._refused: str | None = None  # or waiting
         self.complaint = 'none has arrived'
         if options.robot_description:
-            take(parse_urdf(options.robot_description))
+            take(parse_urdf(options.robot_description, _folder_of(options.urdf_file)))
         elif options.urdf_file:
             take(read_urdf(options.urdf_file))
         else:

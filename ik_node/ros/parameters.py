@@ -85,7 +85,8 @@ MODEL_ROWS = (
     Row('robot_description', '',
         'URDF text of the robot; empty: read urdf_file', live=False, fills='robot_description'),
     Row('urdf_file', '',
-        'path of a URDF file; empty: wait for the topic robot_description',
+        'path of a URDF file; empty: wait for the topic robot_description; beside '
+        'robot_description: only where that is from, for its meshes',
         live=False, fills='urdf_file'),
     Row('base_link', '',
         'link that poses refer to; empty: found in the URDF', live=False, fills='base_link'),
@@ -93,11 +94,18 @@ MODEL_ROWS = (
         'link that is moved to the goal; empty: found in the URDF', live=False, fills='tip_link'),
 )
 
+MESH_PATHS = Row(
+    'mesh_paths', (),
+    'folders that are searched first for meshes, before the package of urdf_file and those that '
+    'are installed: they contain packages, or the part of a path after the name of the package',
+    live=False, strings=True, fills='mesh_paths')
+
 IK_NODE = (
     Row('autostart', True,
         'configure and activate the node at start; false: leave it to a lifecycle manager or '
         'ros2 lifecycle set', live=False, at_start=True),
     *MODEL_ROWS,
+    MESH_PATHS,
     Row('frame_prefix', '',
         'prefix of the link names in TF, as given to robot_state_publisher',
         live=False, fills='frame_prefix'),
@@ -379,6 +387,7 @@ POSITION_LIMITS = tuple(row for row in IK_NODE if row.fills.startswith('position
 
 IK_ARMS = (
     *MODEL_ROWS[:2],
+    MESH_PATHS,
     Row('base_link', '',
         'link that poses refer to; empty: the root of the URDF', live=False,
         fills='base_link'),
@@ -543,11 +552,6 @@ SIM_CONTROLLER = (
         fills='measuring.dropped'),
     Row('measuring.seed', 0, 'seed of noise and losses', 0, 2**31 - 1, live=False, fills='seed'),
 )
-
-MESH_PATHS = Row(
-    'mesh_paths', (),
-    'folders that are searched first for meshes: they contain packages, or the part of a '
-    "path after the package's name", live=False, strings=True, fills='mesh_paths')
 
 IK_NODE_NAME = Row(
     'ik_node', 'ik_node',

@@ -25,6 +25,7 @@ from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.command_line.workspace import parse
 from ik_node.errors import IkNodeError, ParameterError
 from ik_node.model.chain import Chain, make_chain
+from ik_node.model.mesh_files import mesh_search
 from ik_node.model.urdf import read_urdf, Tree
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.share import share_file
@@ -84,14 +85,14 @@ def _sample(options: argparse.Namespace) -> Workspace:
 
 def _collisions(tree: Tree, chain: Chain, options: argparse.Namespace) -> CollisionModel:
     """Return the collision model; says which links are not checked."""
-    bodies = arm_bodies(tree)
+    bodies = arm_bodies(tree, mesh_search(tree, options.mesh_paths))
     for sentence in bodies.warnings:
         print(f'ik_workspace: {sentence}', file=sys.stderr)
-    scene = read_scene(options.scene, chain.base_link, tree.links) if options.scene \
-        else Scene(chain.base_link, tree.links)
+    scene = read_scene(options.scene, chain.base_link, tree.links, options.mesh_paths) \
+        if options.scene else Scene(chain.base_link, tree.links)
     objects = scene.bodies if options.ground is None \
         else (*scene.bodies, ground_body(options.ground))
-    return CollisionModel(chain, tree, bodies.bodies).with_objects(
+    return CollisionModel(chain, tree, bodies).with_objects(
         objects, options.margin, scene.snapshot.touch_links)
 
 

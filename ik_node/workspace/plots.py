@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 FIGURE_SIZE_IN = 12.0, 7.6
 SLICE_HEIGHTS = (0.0, 1 / 3, 2 / 3)  # from the base, or the lowest cell above it, to the top
 AXIS_NAMES = 'xyz'
+TITLE_CHARACTERS = 130  # of a line
 
 
 def draw(workspace: Workspace, chain: Chain, path: Path) -> None:
@@ -47,8 +49,9 @@ def draw(workspace: Workspace, chain: Chain, path: Path) -> None:
     what = 'directions' if workspace.pointing else 'orientations'
     figure.colorbar(image, ax=panels, shrink=0.6, pad=0.01,
                     label=f'share of {len(workspace.orientations)} {what} reached')
-    figure.suptitle(f'{workspace.tip_link} in {workspace.base_link}: cells of '
-                    f'{workspace.spacing:g} m, {workspace.collisions}', fontsize=11)
+    figure.suptitle(fill(f'{workspace.tip_link} in {workspace.base_link}: cells of '
+                         f'{workspace.spacing:g} m, {workspace.collisions}', TITLE_CHARACTERS),
+                    fontsize=11)
     save(figure, path)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed, ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, MISSING, replace
 from functools import partial
 from math import ceil
 import os
@@ -66,6 +66,8 @@ class Workspace:
     collision_margin : float
         Distance that the arm kept from itself and from objects, m; minus infinity if collisions
         were not considered.
+    not_checked : str
+        Which links were not checked for collisions; '' if all were.
 
     """
 
@@ -81,6 +83,7 @@ class Workspace:
     spacing: float
     limit_margin: float
     collision_margin: float
+    not_checked: str = ''
 
     @property
     def points(self) -> np.ndarray:
@@ -90,8 +93,10 @@ class Workspace:
     @property
     def collisions(self) -> str:
         """Return in words whether collisions were considered."""
-        return 'collisions not considered' if self.collision_margin < 0.0 \
-            else f'free of collisions by {1e3 * self.collision_margin:g} mm'
+        if self.collision_margin < 0.0:
+            return 'collisions not considered'
+        return f'free of collisions by {1e3 * self.collision_margin:g} mm' \
+            + (f' as far as links are checked; {self.not_checked}' if self.not_checked else '')
 
     @property
     def dexterous(self) -> np.ndarray:
@@ -122,7 +127,8 @@ class Workspace:
                     raise ParameterError(f'{quote(path, 300)} has version {stored["version"]} of '
                                          f'the workspace file, expected {FILE_VERSION}; sample '
                                          'again')
-                values = {field.name: stored[field.name] for field in fields(cls)}
+                values = {field.name: stored[field.name] for field in fields(cls)
+                          if field.name in stored or field.default is MISSING}
         except OSError as error:
             raise ParameterError(f'cannot read {quote(path, 300)}: '
                                  f'{error.strerror or "it is not an .npz file"}') from None
@@ -218,7 +224,8 @@ def sample_workspace(chain: Chain, box: Sequence[float] | None = None,
                                          partial(progress, 'rest')).solved[:, 0]
     return Workspace(chain.base_link, chain.tip_link, *axes, reachable.reshape(shape),
                      share.reshape(shape), quaternions, pointing, spacing, limit_margin,
-                     -np.inf if collisions is None else collisions.margin)
+                     -np.inf if collisions is None else collisions.margin,
+                     '' if collisions is None else str(collisions.unchecked))
 
 
 def _positions(solver: Solver, points: np.ndarray, cells: np.ndarray, shape: tuple[int, ...],

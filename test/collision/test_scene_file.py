@@ -3,6 +3,7 @@
 """Scenes from YAML, and back."""
 
 import os
+from pathlib import Path
 import re
 import textwrap
 
@@ -10,8 +11,10 @@ from hypothesis import given, settings, strategies as st
 import numpy as np
 import pinocchio as pin
 import pytest
+import robots
 
-from ik_node.collision import scene_file
+import ik_node
+from ik_node.collision import CollisionModel, scene_file
 from ik_node.collision.part_checks import NO_VERTICES
 from ik_node.collision.parts import ConvexPart
 from ik_node.collision.scene import Scene
@@ -59,6 +62,19 @@ def test_the_example_of_the_documentation(example):
     assert scene.snapshot.touch_links == {
         'tool': frozenset({'hand', 'left_finger', 'right_finger'}),
         'lid': frozenset({'hand', 'tool'})}
+
+
+def test_the_scene_of_the_guide_leaves_the_arm_free():
+    """It is the first that a user loads: the arm does not stand in it, and can go on."""
+    guide = (Path(__file__).parents[2] / 'docs/how_to/collisions.md').read_text()
+    text = re.search(r'```yaml\n(objects:.*?)```', guide, re.DOTALL)[1]
+    arm = ik_node.load_urdf(robots.ARMS['six_axis_arm'].path)
+    scene = scene_from_yaml(text, arm.base_link, arm.tree.links)
+    assert len(scene.objects) == 5
+    model = CollisionModel.of(arm, scene, margin=0.005)
+    assert model.overlap(arm.middle) is None and model.check_many(arm.middle[None])[0]
+    free = model.check_many(robots.random_postures(arm, 300, 1)).mean()
+    assert free > 0.1, free
 
 
 def test_heights_of_planes():

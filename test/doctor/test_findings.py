@@ -56,6 +56,32 @@ def heard(message, at=0.0):
     return Heard(message, at, at, None)
 
 
+def health(**values):
+    """Return a report of the node with these values."""
+    return heard(DiagnosticArray(status=[DiagnosticStatus(
+        name=f'{NAME}: health', message='ready',
+        values=[KeyValue(key=key, value=value) for key, value in values.items()])]))
+
+
+@pytest.mark.parametrize('told, level, words', [
+    ({}, 'skipped', ('has not told',)),
+    ({'not_checked': '', 'contact': ''}, 'ok', ('every link',)),
+    ({'not_checked': "1 of 7 links is not checked: 'hand', because x", 'contact': ''}, 'warning',
+     ("'hand'", 'mesh_paths')),
+    ({'not_checked': '', 'contact': "'link_1' and 'table' overlap by 3.0 mm"}, 'problem',
+     ('where the arm stands', "'table' overlap by 3.0 mm", 'jog the arm out'))])
+def test_what_is_not_checked_for_collisions(told, level, words):
+    """The node says it on /diagnostics."""
+    assert_only(found('collisions', health=[health(**told)]), level, *words)
+
+
+def test_a_check_that_is_switched_off_is_no_fault():
+    """But it is told."""
+    assert_only(found('collisions', values={**ARM, 'collision.check': False},
+                      health=[health(not_checked='no link is checked')]), 'skipped',
+                'no link is checked')
+
+
 # ---- the node ---------------------------------------------------------------
 
 def test_no_ik_node_runs():

@@ -9,12 +9,17 @@ from hypothesis import example, given, strategies as st
 import pytest
 import robots
 
+from ik_node.kinematics.arm import load_urdf
 from ik_node.model import mesh_files
-from ik_node.model.mesh_files import resolve
+from ik_node.model.mesh_files import mesh_search, resolve
 from ik_node.model.shapes import link_shapes
-from ik_node.model.urdf import read_urdf
+from ik_node.model.urdf import parse_urdf, read_urdf
 
 DATA = b'solid x\nendsolid x\n'
+URDF = b'<robot name="r">' + b''.join(b'<link name="l%d"/>' % k for k in range(4)) + b''.join(
+    b'<joint name="j%d" type="revolute"><parent link="l%d"/><child link="l%d"/><axis xyz="0 0 1"/>'
+    b'<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>' % (k, k, k + 1)
+    for k in range(3)) + b'</robot>'
 
 
 def put(path: Path, data: bytes = DATA) -> Path:
@@ -96,6 +101,31 @@ def test_the_folder_of_the_urdf(tmp_path):
     refused('../../b.stl', 'lies outside', urdf_folder=urdf)
 
 
+def test_its_own_package_comes_before_what_is_installed(tmp_path, monkeypatch):
+    """As of a checkout that is newer; mesh_paths come before both, and an empty one is none."""
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / 'ros'))
+    installed = put(install(tmp_path / 'ros', 'arm') / 'a.stl')
+    own, urdf = put(tmp_path / 'src/arm/a.stl'), put(tmp_path / 'src/arm/urdf/a.urdf', URDF)
+    named = put(tmp_path / 'named/a.stl')
+    tree = read_urdf(urdf)
+    monkeypatch.chdir(named.parent)
+    for search, expected in ((mesh_search(tree), own), (mesh_search(tree, ['']), own),
+                             (mesh_search(tree, [str(named.parent)]), named),
+                             (mesh_search(parse_urdf(URDF)), installed),
+                             (mesh_search(parse_urdf(URDF), ['']), installed)):
+        assert search('package://arm/a.stl') == (expected, '')
+
+
+def test_where_a_description_was_read(tmp_path, monkeypatch):
+    """The tree knows it, by whatever name the file was given; a text is from nowhere."""
+    urdf = put(tmp_path / 'arm/urdf/a.urdf', URDF)
+    monkeypatch.chdir(urdf.parent)
+    for name in ('a.urdf', str(urdf), urdf, f'file://{urdf}'):
+        assert read_urdf(name).folder == urdf.parent
+        assert load_urdf(name).tree.folder == urdf.parent
+    assert parse_urdf(URDF).folder is None
+
+
 def test_a_checkout(tmp_path):
     """A parent folder of the URDF is the package, by its name or by its package.xml."""
     mesh = put(tmp_path / 'arm/meshes/a.stl')
@@ -110,17 +140,19 @@ def test_a_checkout(tmp_path):
 
 @pytest.mark.parametrize('form', ['file://{}', 'file://localhost{}', 'file:{}', 'FILE://{}', '{}',
                                   'file:///{}'])
-def test_absolute(tmp_path, monkeypatch, form):
-    """An absolute path is accepted if it is in an allowed folder."""
+def test_absolute(tmp_path, form):
+    """An absolute path names a mesh anywhere, as xacro writes it; nothing that is no mesh."""
     mesh = put(tmp_path / 'share/arm/a b%20c.stl')
     uri = form.format(str(mesh))
-    refused(uri)
-    assert found(uri, [tmp_path / 'share']) == mesh
-    assert found(uri, urdf_folder=mesh.parent) == mesh
-    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
-    assert found(uri) == mesh
-    refused(form.format(put(tmp_path / 'other/a.stl')), 'lies outside', 'mesh_paths')
-    refused(form.format(f'{tmp_path}/share/../other/a.stl'), 'lies outside')
+    for folders in ({}, {'urdf_folder': tmp_path / 'other'}, {'search_paths': [tmp_path]}):
+        assert found(uri, **folders) == mesh
+    assert found(form.format(f'{tmp_path}/share/urdf/../arm/a b%20c.stl')) == mesh
+    refused(form.format(tmp_path / 'none.stl'), 'is missing', 'there is no')
+    assert 'mesh_paths' not in resolve(form.format(tmp_path / 'none.stl'))[1]  # it changes nothing
+    refused(form.format(put(tmp_path / 'passwd')), 'no mesh by its name')
+    (tmp_path / 'folder.stl').mkdir()
+    refused(form.format(tmp_path / 'folder.stl'), 'is no file')
+    refused(form.format(put(tmp_path / 'empty.stl', b'')), 'empty')
 
 
 def test_percent_encoding(tmp_path):
@@ -172,8 +204,7 @@ def test_no_way_out(tmp_path, monkeypatch, rest):
     uri = f'package://arm/{rest}'
     for folders in ({'search_paths': [share]}, {'urdf_folder': share}):
         refused(uri, '' if '%' in rest else 'lies outside', **folders)
-        assert resolve(rest, **folders)[0] is None
-        assert resolve(f'file://{share}/{rest}', **folders)[0] is None
+        assert rest.startswith('/') or resolve(rest, **folders)[0] is None
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
     refused(uri)
     assert found('package://arm/meshes/../meshes/a.stl') == share / 'meshes/a.stl'
@@ -284,7 +315,7 @@ def world(tmp_path_factory):
 @example('../secret.stl')
 @example('file:///in/arm/../../secret.stl')
 def test_any_uri(world, uri):
-    """Any URI gives a sentence or a file in an allowed folder."""
+    """Any URI gives a sentence or a file in an allowed folder; an absolute one names its mesh."""
     inside = world / 'in'
     for text in (uri, uri.replace('/in', f'{inside}')):
         for folders in ({'search_paths': [inside]}, {'urdf_folder': inside / 'arm'}):
@@ -292,4 +323,6 @@ def test_any_uri(world, uri):
             if path is None:
                 assert reason.startswith('the mesh ')
             else:
-                assert path.is_file() and path.resolve().is_relative_to(inside)
+                assert path.is_file() and path.suffix == '.stl'
+                absolute = text.startswith('/') or text[:6].lower() == 'file:/'
+                assert absolute or path.resolve().is_relative_to(inside)

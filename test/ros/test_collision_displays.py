@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is shown of the collision check: bodies of the links, clearance, boxes of the page."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from geometry_msgs.msg import Vector3
@@ -16,6 +17,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.collision.model import Clearance, CollisionModel
 from ik_node.collision.scene import Scene
+from ik_node.collision.unchecked import Unchecked
 from ik_node.node.clearance_display import ClearanceDisplay
 from ik_node.node.clearance_markers import clearance_markers, clearance_text
 from ik_node.node.latched_markers import DISPLAY_DELAY_S, LatchedMarkers
@@ -168,6 +170,8 @@ def test_clearance_markers_tell_whether_the_margin_is_kept():
         (length, text, seen), = clearances(clearance_markers([clearance], 'base_link'))
         assert length == pytest.approx(0.004) and seen == colour
         assert text == clearance_text(clearance) == 'Clearance 4 mm: link_3 and table'
+    partly = replace(clearance, unchecked=Unchecked({'link_6': 'its mesh is gone'}, 7))
+    assert clearance_text(partly) == f'{text} (1 of 7 links is not checked)'
 
 
 def test_nothing_is_computed_while_nobody_looks(probe):

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 from sensor_msgs.msg import JointState, PointCloud2
 from visualization_msgs.msg import MarkerArray
@@ -18,7 +17,7 @@ from visualization_msgs.msg import MarkerArray
 from ik_node.errors import ParameterError, StateError
 from ik_node.kinematics.arm import singular_values
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.mesh_files import resolve
+from ik_node.model.mesh_files import mesh_search
 from ik_node.model.urdf import Tree
 from ik_node.ros.clocks import steady_clock
 from ik_node.ros.description import Description, DESCRIPTION_TOPIC
@@ -27,6 +26,7 @@ from ik_node.ros.node_parameters import declare, options_of
 from ik_node.ros.parameters import VIEWER_NODE
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
 from ik_node.ros.qos_mismatch import QosLog
+from ik_node.ros.status_messages import values_of
 from ik_node.ui.local_names import is_loopback
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.link_meshes import link_bodies
@@ -55,10 +55,7 @@ class Viewer(QosLog, Node):
                 f'the page is open to the network, on {options.host}: whoever opens it can '
                 'move the arm; set host to 127.0.0.1 to keep it to this machine')
         self._base_link, self._tip_link = options.base_link, options.tip_link
-        from_file = options.urdf_file and not options.robot_description
-        self._resolve = partial(
-            resolve, search_paths=options.mesh_paths,
-            urdf_folder=Path(options.urdf_file).expanduser().parent if from_file else None)
+        self._mesh_paths = options.mesh_paths
         self._chain: Chain | None = None
         self._joint_names: frozenset[str] | None = None
         self._states = JointStates()
@@ -69,6 +66,7 @@ class Viewer(QosLog, Node):
         self._panels = Panels(self, options.ik_node, self._page, inbox, self._scene)
         if options.follow:
             self._panels.handle.handle.toggle_following()
+        self._not_checked = ''  # which links the node does not check for collisions
         self._listen(options.ik_node)
         steady = steady_clock()
         self._redraws = (self.create_timer(FRAME_PERIOD_S, self._draw, clock=steady),
@@ -88,6 +86,8 @@ class Viewer(QosLog, Node):
             BEST_EFFORT_QOS)
         self.create_subscription(DiagnosticStatus, f'{ik_node}/status', self._panels.take_status,
                                  STATUS_QOS)
+        self._health_name = f'{self.resolve_topic_name(ik_node)}: health'
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         for kind, topic, show in ((MarkerArray, f'{ik_node}/markers', self._scene.take_markers),
                                   (MarkerArray, f'{ik_node}/scene_markers',
                                    self._panels.collisions.take_objects),
@@ -99,13 +99,18 @@ class Viewer(QosLog, Node):
     def _take_model(self, tree: Tree) -> None:
         chain = make_chain(tree, self._base_link, self._tip_link)
         singular_values(chain, chain.middle)  # compiled now, not during a motion
-        bodies, warnings = link_bodies(tree, self._resolve)
+        bodies, warnings = link_bodies(tree, mesh_search(tree, self._mesh_paths))
         for warning in warnings:
             self.get_logger().warning(warning)
         self._chain = chain
         self._joint_names = frozenset(joint.name for joint in tree.joints)
         self._scene.take_robot(tree, chain, bodies)
         self._panels.take_chain(chain, tree.name)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == self._health_name:
+                self._not_checked = values_of(status).get('not_checked', '')
 
     def _take_cloud(self, message: PointCloud2) -> None:
         try:
@@ -134,7 +139,9 @@ class Viewer(QosLog, Node):
 
     def _draw_panels(self) -> None:
         self._scene.frame(self._page.get_clients())
-        self._panels.draw(self._missing(), self._states.positions)
+        told = [self._not_checked] if self._not_checked and self._panels.settings.collision_check \
+            else []  # else the panel of collisions says it
+        self._panels.draw([*self._missing(), *told], self._states.positions)
 
     def _missing(self) -> list[str]:
         """Return why the arm cannot be shown: a sentence for each thing that is missing."""
