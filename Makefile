@@ -1,6 +1,7 @@
 # Two commands for a bare machine: make demo, make test.
 #   make demo KEEP=1   shows the arm in the browser, and stays up
 #   make demo URDF=arm.urdf BASE=base_link TIP=tool0   your own arm, .xacro too; BASE and TIP if not found
+#   make demo URDF=arm.urdf VELOCITY=1.5 MESHES=folder PARAMS="collision.margin:=0.01 goal.max_age:=9.0"
 #   make demo ROBOT=ur5e   a preset, docs/reference/robots.md; its description from IK_NODE_DESCRIPTIONS=folder
 #   make test ARGS="test/solver -k bias"
 #   make docs          builds the documentation site
@@ -25,7 +26,8 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.demo
 	@$(BIN)/ik_demo $(if $(KEEP),--keep) $(if $(URDF),--urdf '$(URDF)') $(if $(ROBOT),--robot '$(ROBOT)') \
 	  $(if $(BASE),--base-link '$(BASE)') $(if $(TIP),--tip-link '$(TIP)') \
-	  $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
+	  $(if $(VELOCITY),--velocity $(VELOCITY)) $(if $(MESHES),--mesh-paths $(MESHES)) \
+	  $(foreach parameter,$(PARAMS),-p '$(parameter)') $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
 
 # The tests by several processes, each in a ROS domain of its own, which wait most of the time;
 # then, by fewer, those that judge motion in real time; a selection by one process.  What a selection

@@ -73,6 +73,21 @@ FOUR_AXES = '<robot name="four_axes"><link name="foot"/>' + ''.join(
     '<child link="grip"/><origin xyz="0.1 0 0"/></joint></robot>')
 
 
+# Three slides with a plate of 10 cm; a box stands amid their ranges, so that they are free only
+# around it.
+GANTRY = '''<robot name="gantry"><link name="base_link"><collision><origin xyz="0 0 0.5"/>
+  <geometry><box size="{}"/></geometry></collision></link><link name="x"/><link name="y"/>
+  <link name="z"><collision><geometry><box size="0.1 0.1 0.04"/></geometry></collision></link>
+  <link name="tool0"/>''' + ''.join(
+    f'''<joint name="joint_{name}" type="prismatic"><parent link="{parent}"/><child link="{name}"/>
+    <origin xyz="{at}"/><axis xyz="{axis}"/>
+    <limit lower="-{end}" upper="{end}" effort="100" velocity="0.5"/></joint>'''
+    for name, parent, at, axis, end in (
+        ('x', 'base_link', '0 0 0', '1 0 0', 0.4), ('y', 'x', '0 0 0', '0 1 0', 0.3),
+        ('z', 'y', '0 0 0.5', '0 0 1', 0.5))) + '''<joint name="flange" type="fixed">
+  <parent link="z"/><child link="tool0"/></joint></robot>'''
+
+
 @lru_cache(maxsize=None)
 def text(name: str) -> bytes:
     """Return the URDF of an arm as it lies on the disk."""

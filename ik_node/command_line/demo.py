@@ -7,6 +7,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ik_node.command_line.values import finite
+
 
 def parse(argv: list[str]) -> argparse.Namespace:
     """Read the command line."""
@@ -21,10 +23,21 @@ def parse(argv: list[str]) -> argparse.Namespace:
     arms.add_argument('--robot', metavar='NAME',
                       help='a preset, e.g. ur5e, or a YAML file of your own; an unknown name '
                            'lists the presets')
+    parser.add_argument('--mesh-paths', nargs='+', default=[], metavar='FOLDER',
+                        help='folders that are searched first for meshes, as the parameter '
+                             'mesh_paths')
     parser.add_argument('--base-link', default='', metavar='LINK',
                         help='link that poses refer to (default: found in the URDF)')
     parser.add_argument('--tip-link', default='', metavar='LINK',
                         help='link to bring to the goals (default: found in the URDF)')
+    parser.add_argument('--velocity', nargs='+', type=_velocity, metavar='V',
+                        help='velocity limits of the joints, rad/s or m/s, one value or one per '
+                             'joint (default: those of the URDF; where it has none, careful ones, '
+                             'for the simulation)')
+    parser.add_argument('-p', action='append', default=[], type=_parameter, dest='parameters',
+                        metavar='NAME:=VALUE',
+                        help='a parameter of the nodes, as programs of ROS take it; may be '
+                             'repeated')
     parser.add_argument('--xacro-args', nargs='+', default=[], type=_xacro_argument,
                         metavar='NAME:=VALUE', help='arguments of the .xacro file')
     parser.add_argument('--goals', type=Path, metavar='FILE',
@@ -44,3 +57,15 @@ def _xacro_argument(text: str) -> tuple[str, str]:
     if not (name and separator):
         raise argparse.ArgumentTypeError(f'{text!a} is not NAME:=VALUE')
     return name, value
+
+
+def _parameter(text: str) -> str:
+    _xacro_argument(text)
+    return text
+
+
+def _velocity(text: str) -> float:
+    value = finite(text)
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f'{text!a} is no velocity limit; it must be positive')
+    return value

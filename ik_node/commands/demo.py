@@ -18,6 +18,7 @@ from itertools import cycle
 import json
 import os
 from pathlib import Path
+import re
 import shlex
 import shutil
 import signal
@@ -36,18 +37,20 @@ from ik_node.collision.ground import ground_body
 from ik_node.collision.model import CollisionModel
 from ik_node.command_line.demo import parse
 from ik_node.command_line.signals import INTERRUPTED_CODE
-from ik_node.commands.demo_goals import goals_for
+from ik_node.commands.demo_goals import free_start, goals_for
 from ik_node.commands.demo_witness import Witness
 from ik_node.commands.pose_files import file_pose, FilePose, read_goals, read_poses
-from ik_node.errors import IkNodeError, ParameterError
+from ik_node.errors import ChainError, IkNodeError, ParameterError
 from ik_node.kinematics.arm import link_pose
 from ik_node.model.chain import Chain, make_chain
+from ik_node.model.mesh_files import mesh_search
 from ik_node.model.preset_description import description_file
 from ik_node.model.presets import Preset, read_preset
 from ik_node.model.urdf import read_urdf, Tree
 from ik_node.model.xacro_file import expand_xacro
 from ik_node.ros.handshake import wait_for
 from ik_node.ros.process import leave
+from ik_node.ros.status_messages import GoalState
 from ik_node.se3 import distance, pose, rotation_from_quaternion
 from ik_node.share import share_file
 from ik_node.text import COMPILATION_TIME, printable, quote
@@ -57,9 +60,13 @@ PROGRESS_CHECK_S = 1.0
 EXIT_TIMEOUT_S = 5.0     # from SIGINT until a process is killed
 GOAL_TIMEOUT_S = 300.0   # the first path waits for functions that are still being compiled
 GOAL_PAUSE_S = 0.5       # between two goals, to notice whether somebody took over
+SHORT_PAUSE_S = 0.05     # the same, while the goals are sent for the first time
 GOAL_DISTANCE_M = 0.01   # from collisions, of the goals that are made
 MAX_GOAL_ERROR = 1e-5    # m and rad, between the goal and the measured pose
 LOG_CHARACTERS = 2000    # of each log that are shown if the processes do not start
+# Velocity limits of joints to which the URDF gives none, in the simulation.
+CAREFUL_SPEED_RAD_S, CAREFUL_SPEED_M_S = 0.5, 0.1
+VELOCITY_PARAMETER = 'motion.velocity_limits'
 
 
 @dataclass(frozen=True)
@@ -152,13 +159,20 @@ def send(command: list[str], witness: Witness) -> dict[str, Any] | None:
     return witness.final_answer(stamp)
 
 
-def run_goal(goal: DemoGoal, witness: Witness, tree: Tree, chain: Chain) -> bool:
-    """Send one goal, print its answer, and return whether it ended as expected."""
+def run_goal(goal: DemoGoal, witness: Witness, tree: Tree, chain: Chain) -> bool | None:
+    """
+    Send one goal, print its answer, and return whether it ended as expected.
+
+    None if somebody else ended it.
+    """
     before = dict(witness.fresh_positions(chain.joint_names))
     answer = send(goal.command, witness)
     if answer is None:
         print(f'  FAILED   {goal.name}: no answer')
         return False
+    if answer['state'] in (GoalState.SUPERSEDED, GoalState.STOPPED):
+        print(f'  left     {goal.name}: {printable(answer["message"])}', flush=True)
+        return None
     line = f'{goal.name:<34} send_goal {shlex.join(goal.command)}\n           '
     good = answer['reason'] == goal.expected
     if answer['state'] == 'reached':
@@ -189,13 +203,25 @@ def main(argv: list[str] | None = None) -> None:
         preset = _preset(options)
         urdf = _urdf_file(options, logs)
         tree = read_urdf(urdf)
-        chain = make_chain(tree, options.base_link, options.tip_link)
-        model = CollisionModel(chain, tree, arm_bodies(tree).bodies)
+        chain = _chain(tree, options)
+        model = CollisionModel(chain, tree, arm_bodies(tree, mesh_search(tree,
+                                                                         options.mesh_paths)))
+        if model.unchecked:
+            print(f'==> {model.unchecked}', flush=True)
         ground_height = min(0.0, model.lowest_fixed_point)
-        goals = _goals(options, model.with_objects([ground_body(ground_height)], GOAL_DISTANCE_M))
+        among = model.with_objects([ground_body(ground_height)], GOAL_DISTANCE_M)
+        home = np.array(preset and preset.home_of(chain) or chain.middle)
+        start = home if options.goals else free_start(among, home)
+        goals = _goals(options, among, start)
         arguments = _arguments(options, urdf, ground_height)
         if preset is not None:
             arguments += _preset_arguments(preset, chain, options.config is None)
+        if start is not home:
+            print(f'==> it does not start where it would collide ({among.describe(home)}), but '
+                  'beside that')
+            arguments += ['-p', f'initial_positions:={json.dumps(start.tolist())}']
+        arguments += _velocity_arguments(options, chain)
+        arguments += [word for text in options.parameters for word in ('-p', text)]
     except BaseException as error:
         shutil.rmtree(logs, ignore_errors=True)
         if isinstance(error, (IkNodeError, OSError, TypeError)):
@@ -206,7 +232,9 @@ def main(argv: list[str] | None = None) -> None:
     try:
         code = demonstration.run()
     except KeyboardInterrupt:
-        code = 0 if options.keep else INTERRUPTED_CODE
+        code = 0 if options.keep or demonstration.witness.taken_over() else INTERRUPTED_CODE
+    if code == 0:
+        shutil.rmtree(logs, ignore_errors=True)
     leave(demonstration.witness, code)
 
 
@@ -231,7 +259,41 @@ def _urdf_file(options: argparse.Namespace, folder: Path) -> Path:
     return expand_xacro(options.urdf, folder, dict(options.xacro_args))
 
 
-def _goals(options: argparse.Namespace, model: CollisionModel) -> list[DemoGoal]:
+def _chain(tree: Tree, options: argparse.Namespace) -> Chain:
+    """Return the arm; raise a ChainError that asks for its links if it is not found."""
+    try:
+        return make_chain(tree, options.base_link, options.tip_link)
+    except ChainError as error:
+        ask = 'BASE=LINK and TIP=LINK' if _from_make() else '--base-link LINK and --tip-link LINK'
+        raise ChainError(f'{error}. Give {ask}') from None
+
+
+def _from_make() -> bool:
+    return 'MAKELEVEL' in os.environ
+
+
+def _velocity_arguments(options: argparse.Namespace, chain: Chain) -> list[str]:
+    """Return the velocity limits that are given, or careful ones where the URDF has none."""
+    limits = options.velocity
+    if limits is None:
+        unset = np.isinf(chain.velocity)
+        config = options.config.read_text(encoding='utf-8', errors='replace') \
+            if options.config else ''
+        if not unset.any() or re.search(r'^[^#\n]*\bvelocity_limits\s*:', config, re.MULTILINE) \
+                or any(text.startswith(VELOCITY_PARAMETER) for text in options.parameters):
+            return []
+        careful = np.where(chain.revolute, CAREFUL_SPEED_RAD_S, CAREFUL_SPEED_M_S)
+        limits = np.where(unset, careful, chain.velocity).tolist()
+        names = ', '.join(quote(name) for name, none in zip(chain.joint_names, unset) if none)
+        how = 'VELOCITY="..."' if _from_make() else '--velocity ...'
+        print(f'==> CAREFUL: the URDF has no velocity limit for {names}. In this simulation '
+              f'{CAREFUL_SPEED_RAD_S:g} rad/s and {CAREFUL_SPEED_M_S:g} m/s are taken; give those '
+              f'of your arm: {how}', flush=True)
+    return ['-p', f'{VELOCITY_PARAMETER}:={json.dumps(limits)}']
+
+
+def _goals(options: argparse.Namespace, model: CollisionModel,
+           start: np.ndarray) -> list[DemoGoal]:
     """
     Return the goals of the file, or goals made for the arm and its surroundings.
 
@@ -249,7 +311,7 @@ def _goals(options: argparse.Namespace, model: CollisionModel) -> list[DemoGoal]
     folder = Path() if file is None else file.parent
     try:
         return [demo_goal(fields, folder, model.chain.base_link) for fields in (
-            goals_for(model) if file is None else read_goals(file))]
+            goals_for(model, start) if file is None else read_goals(file))]
     except KeyError as error:
         raise ParameterError(f'a goal in {file} has no {error}') from None
 
@@ -262,6 +324,8 @@ def _arguments(options: argparse.Namespace, urdf: Path, ground_height: float) ->
     if options.config is None:
         arguments += ['-p', 'collision.ground:=true',
                       '-p', f'collision.ground_height:={ground_height:.4f}']
+    if options.mesh_paths:
+        arguments += ['-p', f'mesh_paths:={json.dumps(options.mesh_paths)}']
     for name, link in (('base_link', options.base_link), ('tip_link', options.tip_link)):
         if link:
             arguments += ['-p', f'{name}:="{link}"']
@@ -308,6 +372,10 @@ class _Demonstration:
             good = self._send_goals()
             if self._options.keep:
                 self._stay(alive)
+            elif self.witness.taken_over():
+                print('==> somebody else moves the arm: this demonstration sends no more goals, '
+                      'and stays up until Ctrl-C', flush=True)
+                wait_for(self.witness, lambda: not alive(), float('inf'))
             else:
                 print(f'==> to see the arm, and to drag it in the browser: {self._keep_command()}')
         return 0 if good else 1
@@ -336,11 +404,14 @@ class _Demonstration:
     def _send_goals(self) -> bool:
         """Send each goal; return whether all ended as expected."""
         print(f'==> sending {len(self._goals)} goals', flush=True)
-        results = []
+        results: list[bool] = []
         for goal in self._goals:
-            if self._options.keep and self.witness.taken_over():
+            if wait_for(self.witness, self.witness.taken_over, SHORT_PAUSE_S):
                 break
-            results.append(run_goal(goal, self.witness, self._tree, self._chain))
+            result = run_goal(goal, self.witness, self._tree, self._chain)
+            if result is None:
+                break
+            results.append(result)
         print(f'==> {sum(results)} of {len(results)} goals ended as expected', flush=True)
         return all(results)
 
@@ -379,11 +450,13 @@ class _Demonstration:
     def _keep_command(self) -> str:
         """Return the command that shows this arm in the browser."""
         options = self._options
-        if 'MAKELEVEL' not in os.environ:
+        if not _from_make():
             return shlex.join(['ik_demo', *sys.argv[1:], '--keep'])
         named = {'ROBOT': options.robot, 'URDF': None if options.robot else options.urdf,
                  'BASE': options.base_link, 'TIP': options.tip_link,
-                 'XACRO_ARGS': ' '.join(f'{name}:={value}' for name, value in options.xacro_args)}
+                 'XACRO_ARGS': ' '.join(f'{name}:={value}' for name, value in options.xacro_args),
+                 'MESHES': ' '.join(options.mesh_paths), 'PARAMS': ' '.join(options.parameters),
+                 'VELOCITY': ' '.join(f'{value:g}' for value in options.velocity or ())}
         return shlex.join(['make', 'demo', 'KEEP=1',
                            *(f'{name}={value}' for name, value in named.items() if value)])
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ik_node.collision.model import CollisionModel
+from ik_node.errors import ParameterError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.ros.rotations import quaternion_from_rotation
 from ik_node.se3 import pose, rotation_about
@@ -20,7 +21,7 @@ from ik_node.solver.solver import Solver
 USED_RANGE_SHARE = 0.5
 MAX_ANGLE_FROM_MIDDLE_RAD = 1.2
 MAX_SLIDE_FROM_MIDDLE_M = 0.5
-TRIED_POSTURES = 300
+TRIED_POSTURES = 300  # there, and as many in the whole of each range, if too few are free
 POSE_GOALS = 3
 # Lengths divided by the reach of the arm.
 MIN_SPACING_RATIO = 0.15
@@ -30,13 +31,30 @@ TOO_FAR_RATIO = 3.0
 # A straight line or an arc is offered if the joints stay continuous along it.
 PATH_SAMPLES = 25
 MAX_JOINT_STEP = 0.25  # rad or m, between two samples
+PATH_LIMIT_ROOM = 0.01  # rad or m, of each sample from the joint limits
 UNKNOWN_FRAME = 'no_such_frame'
 TOOL_TURNS_RAD = (0.5 * np.pi, -0.5 * np.pi, 0.25 * np.pi, -0.25 * np.pi)
 
 NamedGoal = dict[str, Any]
 
 
-def goals_for(collisions: CollisionModel) -> list[NamedGoal]:
+def free_start(collisions: CollisionModel, q: np.ndarray) -> np.ndarray:
+    """
+    Return joint positions (n,) that are free: q, or those near it of postures that were tried.
+
+    Raises
+    ------
+    ParameterError
+        If none is free.
+
+    """
+    if collisions.check_many(q[None])[0]:
+        return q
+    tried = _free_postures(collisions, 1)
+    return tried[np.abs(tried - q).sum(axis=1).argmin()]
+
+
+def goals_for(collisions: CollisionModel, start: np.ndarray | None = None) -> list[NamedGoal]:
     """
     Return goals as :func:`ik_node.commands.pose_files.read_goals` does, for any arm.
 
@@ -44,8 +62,19 @@ def goals_for(collisions: CollisionModel) -> list[NamedGoal]:
     a straight line and an arc, each only if the solver finds it possible (an arm of fewer than
     six joints has few straight lines); a goal out of reach, and one in an unknown frame.
     All are reached without a collision.  The same model always gets the same goals.
+
+    Parameters
+    ----------
+    start : (n,) array, optional
+        Where the arm is at first, rad or m; default: in the middle of its joint ranges.
+
+    Raises
+    ------
+    ParameterError
+        If no posture is free.
+
     """
-    made = _GoalMaker(collisions)
+    made = _GoalMaker(collisions, collisions.chain.middle if start is None else start)
     postures = made.spread_postures()
     first, *others = postures
     made.add_pose('a first pose', first)
@@ -75,12 +104,11 @@ class _GoalMaker:
 
     """
 
-    def __init__(self, collisions: CollisionModel) -> None:
+    def __init__(self, collisions: CollisionModel, start: np.ndarray) -> None:
         self.goals: list[NamedGoal] = []
-        chain = self._chain = collisions.chain
-        self._collisions = collisions
-        self._solver = Solver(chain, collisions)
-        self._q = chain.middle
+        self._chain, self._collisions = collisions.chain, collisions
+        self._solver = Solver(collisions.chain, collisions)
+        self._q = start
 
     def add(self, name: str, T: np.ndarray, expected: str, **fields: Any) -> None:
         """Add a goal at a pose (4, 4); `fields` are further entries of a file, such as line."""
@@ -142,7 +170,9 @@ class _GoalMaker:
         """Return the joint positions (n,) at the end of poses; None if the arm cannot follow."""
         for T in poses:
             result = self._solver.solve(T, q)
-            if not result.success or np.abs(result.q - q).max() > MAX_JOINT_STEP:
+            room = np.minimum(result.q - self._chain.lower, self._chain.upper - result.q)
+            if not result.success or room.min() < PATH_LIMIT_ROOM \
+                    or np.abs(result.q - q).max() > MAX_JOINT_STEP:
                 return None
             q = result.q
         return q
@@ -166,14 +196,9 @@ class _GoalMaker:
         Return joint positions (n,) whose tip positions are apart from one another.
 
         Those with the tip above the base come first; the middle of the ranges, in which the
-        simulated arm starts, is not among them.
+        simulated arm starts if it is free there, is not among them.
         """
-        chain, random = self._chain, np.random.default_rng(0)
-        most = np.where(chain.revolute, MAX_ANGLE_FROM_MIDDLE_RAD, MAX_SLIDE_FROM_MIDDLE_M)
-        span = np.minimum(USED_RANGE_SHARE * np.minimum(
-            chain.upper - chain.middle, chain.middle - chain.lower), most)
-        tried = chain.middle + span * random.uniform(-1.0, 1.0, (TRIED_POSTURES, chain.n))
-        tried = tried[self._collisions.check_many(tried)]
+        chain, tried = self._chain, _free_postures(self._collisions, POSE_GOALS)
         tips = [forward_kinematics(chain, q)[:3, 3] for q in tried]
         above = [tip[2] > 0.1 * chain.reach for tip in tips]
         chosen: list[int] = []
@@ -184,6 +209,33 @@ class _GoalMaker:
                         for other in chosen):
                     chosen.append(k)
         return [tried[k] for k in chosen]
+
+
+def _free_postures(collisions: CollisionModel, enough: int) -> np.ndarray:
+    """
+    Return free postures (k, n): near the middle, or in the whole ranges if too few are there.
+
+    Raises
+    ------
+    ParameterError
+        If none is found.
+
+    """
+    chain, random = collisions.chain, np.random.default_rng(0)
+    half = np.minimum(chain.upper - chain.middle, chain.middle - chain.lower)
+    most = np.where(chain.revolute, MAX_ANGLE_FROM_MIDDLE_RAD, MAX_SLIDE_FROM_MIDDLE_M)
+    whole = np.where(np.isfinite(half), half, np.where(chain.revolute, np.pi, most))
+    for span in (np.minimum(USED_RANGE_SHARE * half, most), whole):
+        tried = chain.middle + span * random.uniform(-1.0, 1.0, (TRIED_POSTURES, chain.n))
+        tried = tried[collisions.check_many(tried)]
+        if len(tried) >= enough:
+            return tried
+    if not len(tried):
+        raise ParameterError(
+            f'the arm collides in each of {TRIED_POSTURES} postures all over its joint ranges; '
+            f'in their middle {collisions.describe(chain.middle)}. Correct the collision '
+            'elements of the URDF, or its joint limits')
+    return tried
 
 
 def _directions(T: np.ndarray) -> list[np.ndarray]:

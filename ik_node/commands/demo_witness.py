@@ -17,7 +17,7 @@ from ik_node.ros.goal_answers import publish_stamped
 from ik_node.ros.handshake import greet, wait_for
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.qos import BEST_EFFORT_QOS, STATUS_QOS
-from ik_node.ros.status_messages import is_final, values_of
+from ik_node.ros.status_messages import GoalState, is_final, values_of
 
 JOINT_STATE_TIMEOUT_S = 10.0
 
@@ -39,7 +39,7 @@ class Witness(Node):
         self.ours: set[str] = set()
         self._goals: dict[str, dict[str, str]] = {}  # stamp -> latest answer
         self._goal_publishers: dict[str, Publisher] = {}  # topic -> publisher
-        self._dragged = False
+        self._taken = False  # somebody has dragged the handle, or ended a goal of ours
         self._health = ''
         self.create_subscription(DiagnosticStatus, 'ik_node/status', self._on_status, STATUS_QOS)
         self.create_subscription(DiagnosticStatus, 'ik_node/preview', self._on_preview, 1)
@@ -52,8 +52,8 @@ class Witness(Node):
         return self._health.startswith(READY_TEXT)
 
     def taken_over(self) -> bool:
-        """Return whether somebody else has sent a goal, or dragged the handle."""
-        return self._dragged or bool(self._goals.keys() - self.ours)
+        """Return whether somebody else has sent a goal, stopped ours, or dragged the handle."""
+        return self._taken or bool(self._goals.keys() - self.ours)
 
     def send(self, command: list[str]) -> str:
         """Publish the goal of a send_goal command; return its stamp."""
@@ -73,9 +73,11 @@ class Witness(Node):
     def _on_status(self, message: DiagnosticStatus) -> None:
         values = values_of(message)
         self._goals[values['stamp']] = {**values, 'message': message.message}
+        # Of our own goals each is sent after the end of the one before.
+        self._taken |= values['state'] in (GoalState.SUPERSEDED, GoalState.STOPPED)
 
     def _on_preview(self, _message: DiagnosticStatus) -> None:
-        self._dragged = True
+        self._taken = True
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:

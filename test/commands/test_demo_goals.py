@@ -7,10 +7,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import robots
+from robots import GANTRY
 
 from ik_node.collision.ground import ground_body
 from ik_node.collision.model import CollisionModel
-from ik_node.commands.demo_goals import goals_for
+from ik_node.commands.demo_goals import free_start, goals_for
+from ik_node.errors import ParameterError
+from ik_node.kinematics.arm import load_urdf
 from ik_node.model.chain import make_chain
 from ik_node.model.urdf import parse_urdf
 
@@ -82,3 +85,34 @@ def test_lines_and_arcs(name):
     assert np.linalg.norm(through - centre) == pytest.approx(np.linalg.norm(start - centre),
                                                              rel=1e-3)
     assert (through - centre) @ (end - start) == pytest.approx(0.0, abs=1e-5)
+
+
+def test_an_arm_that_is_free_around_the_middle_only():
+    """It starts beside the middle, and gets goals there: all of the plate is beside the box."""
+    arm = load_urdf(GANTRY.format('0.42 0.32 0.52'))
+    model = CollisionModel.of(arm).with_objects([ground_body(-0.5)], MARGIN_M)
+    assert not model.check_many(arm.middle[None])[0]
+    start = free_start(model, arm.middle)
+    goals = goals_for(model, start)
+    assert [goal['expect'] for goal in goals].count('REACHED') >= 4
+    half = 0.5 * np.array([0.42 + 0.1, 0.32 + 0.1, 0.52 + 0.04]) + MARGIN_M
+    for xyz in [arm.fk(start)[:3, 3], *(goal['xyz'] for goal in goals
+                                        if goal['expect'] == 'REACHED'
+                                        and goal['frame'] == 'base_link')]:
+        assert (np.abs(np.array(xyz) - [0.0, 0.0, 0.5]) > half).any(), xyz
+    for goal in goals:
+        if goal.get('line') or 'through' in goal:  # planners of paths keep off joint limits
+            q = np.array(goal['xyz']) - [0.0, 0.0, 0.5]
+            assert (np.abs(q) < [0.39, 0.29, 0.49]).all(), goal
+    free = start + [1e-3, 0.0, 0.0]
+    assert free_start(model, free) is free or not model.check_many(free[None])[0]
+
+
+def test_an_arm_that_is_free_nowhere():
+    """One sentence, with what collides."""
+    arm = load_urdf(GANTRY.format('0.1 0.1 0.1'))
+    model = CollisionModel.of(arm).with_objects([ground_body(2.0)], MARGIN_M)
+    for ask in (goals_for, lambda model: free_start(model, arm.middle)):
+        with pytest.raises(ParameterError, match="each of 300 postures .* 'z' and 'ground' "
+                                                 'overlap by .* mm. Correct'):
+            ask(model)

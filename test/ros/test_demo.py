@@ -12,11 +12,12 @@ import subprocess
 import sys
 import urllib.request
 
-from harness import ARM, FINAL, latest, process, QUICK, READY, tool
+from harness import ARM, DOWN, FINAL, latest, process, QUICK, READY, tool
 import numpy as np
 from process_tree import ProcessTree
 import pytest
 import robots
+from robots import GANTRY
 import yaml
 
 from ik_node.collision.model import CollisionModel
@@ -49,9 +50,11 @@ def quick(tmp_path_factory):
     return '--config', str(file)
 
 
-def test_demo_reaches_its_goals():
-    """All example goals end as expected, measured from the joint states."""
+def test_demo_reaches_its_goals(tmp_path, monkeypatch):
+    """All example goals end as expected, measured from the joint states; no log is left."""
+    monkeypatch.setenv('TMPDIR', str(tmp_path))
     done = run('demo')
+    assert not list(tmp_path.glob('ik_node_demo_*'))
     assert done.returncode == 0, done.stdout + done.stderr
     assert '13 of 13 goals ended as expected' in done.stdout
     assert done.stdout.count('measured error') >= 9 and 'OUT_OF_REACH' in done.stdout
@@ -107,6 +110,97 @@ def test_demo_of_a_xacro_file_between_named_links(tmp_path, quick):
     assert done.stdout.splitlines()[-1].endswith(' --keep')
 
 
+@pytest.fixture
+def unlimited(tmp_path):
+    """Return a URDF that has no velocity limit, and a file of one goal that it reaches."""
+    urdf, goals = tmp_path / 'arm.urdf', tmp_path / 'goals.yaml'
+    urdf.write_text(re.sub(r' velocity="[^"]*"', '', ARM.read_text()))
+    goals.write_text('goals:\n  - {name: a, xyz: [0.4, 0.1, 0.4], rpy: [3.14, 0.0, 0.0], '
+                     'expect: REACHED}\n')
+    return '--urdf', urdf, '--goals', goals
+
+
+def test_demo_without_velocity_limits(unlimited):
+    """Careful ones are taken, and said so loudly; a parameter of the nodes is passed on."""
+    done = run('demo', *unlimited, '-p', 'motion.acceleration_limits:=[10.0]', '-p',
+               'motion.jerk_limits:=[200.0]')
+    assert done.returncode == 0 and ended_well(done.stdout) == (True, 1), done.stdout + done.stderr
+    loud, = (line for line in done.stdout.splitlines() if 'CAREFUL' in line)
+    assert "no velocity limit for 'joint_1', 'joint_2'" in loud and '0.5 rad/s' in loud
+    assert '--velocity' in loud
+    slow = float(re.search(r'moved ([\d.]+) s', done.stdout)[1])
+    given = run('demo', *unlimited, '-p', 'motion.acceleration_limits:=[10.0]', '-p',
+                'motion.jerk_limits:=[200.0]', '--velocity', '2')
+    assert given.returncode == 0 and 'CAREFUL' not in given.stdout, given.stdout
+    assert float(re.search(r'moved ([\d.]+) s', given.stdout)[1]) < 0.6 * slow
+    assert '--velocity 2 --keep' in given.stdout.splitlines()[-1]
+
+
+def test_demo_of_an_arm_that_collides_in_the_middle(tmp_path, quick, monkeypatch):
+    """It starts beside it, says so, and reaches its goals around what is there; no log is left."""
+    folder, urdf = tmp_path / 'temporary', tmp_path / 'gantry.urdf'
+    folder.mkdir()
+    monkeypatch.setenv('TMPDIR', str(folder))
+    urdf.write_text(GANTRY.format('0.42 0.32 0.52'))
+    done = run('demo', '--urdf', urdf, *quick, '-p', 'collision.ground:=false')
+    assert done.returncode == 0, done.stdout + done.stderr
+    good, count = ended_well(done.stdout)
+    assert good and count >= 8
+    assert "does not start where it would collide ('base_link' and 'z' overlap" in done.stdout
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize('arguments, words', [
+    (['-p', 'motion.velocity_scale=1'], 'is not NAME:=VALUE'),
+    (['--velocity', '0'], 'must be positive'), (['--velocity', 'nan'], 'no')])
+def test_demo_refuses_what_it_cannot_pass_on(arguments, words):
+    """One sentence, before anything starts."""
+    done = run('demo', *arguments)
+    assert done.returncode == 2 and words in done.stderr and 'Traceback' not in done.stderr
+
+
+@pytest.mark.parametrize('make', [False, True])
+def test_demo_asks_for_base_and_tip(tmp_path, monkeypatch, make):
+    """Of a robot with two arms, by the names that the caller knows."""
+    if make:
+        monkeypatch.setenv('MAKELEVEL', '1')
+    done = run('demo', '--urdf', ROOT / 'urdf/two_arms.urdf')
+    assert done.returncode == 1 and 'Traceback' not in done.stderr
+    assert "'left_flange'" in done.stderr and "'right_flange'" in done.stderr
+    assert ('Give BASE=LINK and TIP=LINK' if make else '--tip-link LINK') in done.stderr
+
+
+@pytest.mark.parametrize('stops', [False, True])
+def test_a_goal_of_the_user_ends_those_of_the_demo(tmp_path, probe, stops):
+    """Also without --keep, and so does a stop: the demo sends nothing more, and leaves the arm."""
+    goals = tmp_path / 'goals.yaml'
+    goals.write_text('goals:\n' + ''.join(
+        f'  - {{name: {y}, xyz: [0.4, {y}, 0.4], rpy: [3.14, 0.0, 0.0], expect: REACHED}}\n'
+        for y in 10 * (0.3, -0.3)))
+    demo = subprocess.Popen([sys.executable, '-c', RUN.format('demo'), '--goals', str(goals)],
+                            stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        probe.wait_for_node()
+        probe.wait(lambda: any(each['state'] == 'accepted' for each in probe.statuses), 240.0)
+        probe.spin_for(0.3)  # the arm moves
+        if stops:
+            assert probe.call(probe.stop).success
+        else:
+            stamp = probe.send((0.45, 0.0, 0.45), DOWN)
+            assert probe.final(stamp)['state'] == 'reached'
+        known = len(probe.statuses)
+        probe.spin_for(2.0)
+        assert len(probe.statuses) == known, probe.statuses[known:]
+        interrupt(demo)
+        said, _ = demo.communicate(timeout=20)
+        assert demo.returncode == 0
+        assert 'somebody else moves the arm' in said and 'left     ' in said
+        assert 'NOT OK' not in said
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(demo.pid, signal.SIGKILL)
+
+
 def test_small_negative_numbers_are_no_options():
     """In a command of send_goal, -1e-09 would be one."""
     goal = demo_goal({'name': 'a', 'xyz': [0.4, -1e-9, 0], 'quat': [1, -2e-7, 0.0, 0.0],
@@ -119,10 +213,12 @@ def test_make_passes_its_variables():
     """URDF, ROBOT, BASE, TIP, XACRO_ARGS and KEEP of make are options of ik_demo."""
     made = subprocess.run(
         ['make', '-n', 'demo', 'KEEP=1', 'URDF=an arm.urdf', 'ROBOT=ur5e', 'BASE=foot',
-         'TIP=hand', 'XACRO_ARGS=a:=1 b:=2'], cwd=ROOT, capture_output=True, text=True)
+         'TIP=hand', 'VELOCITY=1 2', 'MESHES=one two', 'PARAMS=x.y:=1 z:=[1.0,2.0]',
+         'XACRO_ARGS=a:=1 b:=2'], cwd=ROOT, capture_output=True, text=True)
     words = ' '.join(made.stdout.replace('\\\n', ' ').split())
     assert words.endswith("/ik_demo --keep --urdf 'an arm.urdf' --robot 'ur5e' --base-link 'foot' "
-                          "--tip-link 'hand' --xacro-args a:=1 b:=2"), words
+                          "--tip-link 'hand' --velocity 1 2 --mesh-paths one two -p 'x.y:=1' "
+                          "-p 'z:=[1.0,2.0]' --xacro-args a:=1 b:=2"), words
 
 
 def interrupt(demo):
