@@ -72,7 +72,8 @@ def resolve(uri: str, search_paths: Sequence[str | Path] = (),
     if len(uri) > MAX_URI_LENGTH:
         return None, f'the mesh {quote(uri)} has a name of more than {MAX_URI_LENGTH} characters'
     what = f'the mesh {quote(uri, 300)}'
-    search_paths = [Path(path).expanduser().absolute() for path in search_paths if path != '']
+    search_paths = [Path(os.path.abspath(Path(path).expanduser())) for path in search_paths
+                    if path != '']
     folder = None if urdf_folder is None else Path(os.path.abspath(urdf_folder))
     try:
         package, paths = _split(uri)

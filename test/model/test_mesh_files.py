@@ -83,6 +83,7 @@ def test_search_paths_come_first(tmp_path, monkeypatch):
     assert found(uri, [tmp_path / 'src']) == named
     assert found(uri, [str(tmp_path / 'rest')]) == rest
     assert found(uri, [tmp_path / 'rest', tmp_path / 'src']) == rest
+    assert found(uri, [tmp_path / 'rest/urdf/..']) == rest  # as one writes it in a shell
     assert found(uri, [tmp_path / 'absent']) == installed
     assert found('a.stl', [tmp_path / 'rest']) == rest
 
