@@ -4,10 +4,12 @@
 
 import json
 
+from arms_rig import READY as ARMS_READY, running, URDF as ARMS
 from harness import DOWN, QUICK, READY, run_system, stamped, tip, tool
 import pytest
 import robots
 from sensor_msgs.msg import JointState
+from two_arms import TREE
 
 from ik_node.collision.model import CollisionModel
 from ik_node.kinematics.arm import load_urdf
@@ -117,3 +119,22 @@ def test_a_check_that_is_off_is_told(tmp_path, probe):
         answer = probe.final(probe.send_joints([0.1, *READY[1:]]))
         assert answer['not_checked'].endswith('collision.check is false')
         assert probe.health['/ik_node: health'].message == 'ready'
+
+
+def test_several_arms_say_the_same(tmp_path):
+    """A box through an arm, and a link whose mesh is nowhere: on the log, and in the answer."""
+    urdf, scene = tmp_path / 'arms.urdf', tmp_path / 'scene.yaml'
+    mesh = '<collision><geometry><mesh filename="package://nowhere/tool.stl"/></geometry></collision>'
+    text = ARMS.read_text().replace('<link name="left_tool"/>',
+                                    f'<link name="left_tool">{mesh}</link>')
+    assert mesh in text
+    urdf.write_text(text)
+    T = robots.Reference(ARMS.read_text()).pose('base_link', 'left_upper_arm', dict(zip(
+        TREE.joint_names, ARMS_READY)))
+    scene.write_text(f'objects: {{box: {{box: [0.3, 0.3, 0.3], xyz: {T[:3, 3].tolist()}}}}}')
+    with running(tmp_path, {'urdf_file': urdf, 'collision.scene_file': scene}) as arms:
+        arms.wait(lambda: 'where the arms stand, ' in arms.node.output, what='the log')
+        assert "and 'box' overlap by" in arms.node.output
+        answer = arms.final(arms.send_posture(ARMS_READY))
+        assert answer['reason'] == 'COLLISION' and "'left_tool'" in answer['not_checked'], answer
+        assert 'links is not checked: ' in arms.node.output
