@@ -22,6 +22,7 @@ import yaml
 
 from ik_node.errors import IkNodeError
 from ik_node.model.chain import make_chain
+from ik_node.model.plain_yaml import YAML_ERRORS
 from ik_node.model.preset_description import description_file, description_text
 from ik_node.model.presets import Preset, preset_names, read_preset
 from ik_node.model.urdf import parse_urdf
@@ -213,7 +214,7 @@ def parameters_in(file: Path) -> set[str]:
 
     try:
         content = yaml.safe_load(file.read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, *YAML_ERRORS) as error:
         raise RuntimeError(f'params_file:={file}: {error}') from None
     nodes = content.values() if isinstance(content, dict) else ()
     return {name for node in nodes if isinstance(node, dict)

@@ -30,6 +30,7 @@ from ik_node.commands.trajectory_files import (
 )
 from ik_node.errors import GoalError, IkNodeError, ParameterError
 from ik_node.model.chain import Chain, make_chain
+from ik_node.model.plain_yaml import YAML_ERRORS
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.interpolation import Point
 from ik_node.motion.point_to_point import plan_point_to_point
@@ -100,7 +101,7 @@ def read_parameters(path: Path) -> dict[str, Any]:
         content = yaml.safe_load(path.read_text(encoding='utf-8'))
         values = next(node['ros__parameters'] for name, node in content.items()
                       if name.rpartition('/')[2] == 'ik_node')
-    except (yaml.YAMLError, AttributeError, TypeError, KeyError, StopIteration):
+    except (*YAML_ERRORS, TypeError, StopIteration):
         raise ParameterError(f'{path} has no ros__parameters of ik_node; the file '
                              'config/ik_node.yaml of this package shows how') from None
     defaults = {} if path == share_file('config/ik_node.yaml') else read_parameters(

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from ik_node.errors import ParameterError
+from ik_node.model.plain_yaml import YAML_ERRORS
 from ik_node.ros.rotations import quaternion_from_rpy
 
 CSV_COLUMNS = {6: 'x,y,z,roll,pitch,yaw', 7: 'x,y,z,qx,qy,qz,qw'}
@@ -54,7 +55,7 @@ def read_goals(path: Path) -> list[dict[str, Any]]:
     """
     try:
         goals = yaml.safe_load(path.read_text(encoding='utf-8'))['goals']
-    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError):
+    except (*YAML_ERRORS, TypeError):
         goals = None
     if not isinstance(goals, list) or not all(isinstance(goal, dict) for goal in goals):
         raise ParameterError(f'{path} has no list of goals; the file examples/goals.yaml of this '

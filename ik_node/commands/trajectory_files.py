@@ -15,6 +15,7 @@ import yaml
 
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
+from ik_node.model.plain_yaml import YAML_ERRORS
 from ik_node.motion.interpolation import Point
 from ik_node.motion.trajectory import MotionState
 from ik_node.text import quote
@@ -80,7 +81,7 @@ def read_status(path: Path, n: int) -> RecordedGoal:
                     for status in yaml.safe_load_all(path.read_text(encoding='utf-8',
                                                                     errors='replace'))
                     if status is not None]
-    except (yaml.YAMLError, TypeError, KeyError):
+    except (*YAML_ERRORS, TypeError):
         raise ParameterError(f'{path} is not what ros2 topic echo prints of ~/status: a '
                              'diagnostic_msgs/DiagnosticStatus with keys and values') from None
     moves = [values for values in statuses if {'goal', *MOTION_KEYS} <= values.keys()]
@@ -121,7 +122,7 @@ def read_recording(path: Path) -> Recording:
         return _from_csv(text, path)
     try:
         message = next(iter(yaml.safe_load_all(text)), None)
-    except yaml.YAMLError as error:
+    except YAML_ERRORS as error:
         mark = getattr(error, 'problem_mark', None)
         where = f' in line {mark.line + 1}' if mark else ''
         raise ParameterError(f'{path} is not YAML{where}; is it a CSV file? then its name must '

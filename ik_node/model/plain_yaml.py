@@ -12,6 +12,8 @@ import yaml
 from ik_node.errors import ParameterError
 from ik_node.text import printable, quote, shown
 
+# What yaml raises of a text, also one whose tag or look promises a value that it is not.
+YAML_ERRORS = yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError
 MAX_INTEGER_LENGTH = 1000  # characters; Python shows none of more than 4,300 digits
 
 
@@ -19,14 +21,17 @@ class PlainLoader(yaml.SafeLoader):
     """
     Reads plain YAML.
 
-    There are no aliases, which could expand without end, no key twice and no endless integers.
+    There are no aliases, which could expand without end, no tags, which would read a text as what
+    it is not, no key twice and no endless integers.
     """
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse an alias."""
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
-            raise yaml.MarkedYAMLError(problem=f'the alias *{event.anchor} is not allowed',
+        """Refuse an alias, and a tag."""
+        event = self.peek_event()
+        fault = f'the alias *{event.anchor}' if isinstance(event, yaml.AliasEvent) else \
+            f'the tag {quote(event.tag)}' if event.tag is not None else ''
+        if fault:
+            raise yaml.MarkedYAMLError(problem=f'{fault} is not allowed',
                                        problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
@@ -79,7 +84,7 @@ def read_plain_yaml(data: bytes, what: str, key: str, entries: str,
     """
     try:
         content = yaml.load(data, PlainLoader)  # a SafeLoader
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+    except YAML_ERRORS as error:
         raise ParameterError(f'{what} is not plain YAML: {_why(error)}') from None
     if not isinstance(content, dict) or key not in content \
             or not {*content} <= {key, *passed_over}:
