@@ -65,6 +65,7 @@ from ik_node.text import quote
 FORMAT_NAME = 'recording of ik_node'
 FORMAT_VERSION = 1
 MAX_RECORDING_BYTES = 64 * 2**20  # of its text
+MAX_RECORDING_VALUES = 4_000_000  # as many as numbers of 16 characters fit
 GZIP_MAGIC = b'\x1f\x8b'
 FAST_COMPRESSION = 3  # of zlib's levels
 MADE_WITH_KEYS = 'ik_node', 'python', 'numpy', 'numba', 'ruckig', 'machine', 'processor'
@@ -194,23 +195,31 @@ def recording_bytes(goal: AnsweredGoal) -> bytes:
         'parameters': goal.parameters,
         'calls': [{**_call_values(each.call), 'solver': solvers.index(each.solver),
                    'outcome': outcome_values(each.outcome)} for each in goal.calls]})[1:]))
-    size = sum(member.size for member in members)
-    if size > MAX_RECORDING_BYTES:
-        raise ParameterError(f'the recording of goal {goal.id} would have {size} bytes, at most '
-                             f'{MAX_RECORDING_BYTES} are read; it is not written')
+    for what, most, count in (
+            ('bytes', MAX_RECORDING_BYTES, sum(member.size for member in members)),
+            ('values', MAX_RECORDING_VALUES, sum(member.values for member in members))):
+        if count > most:
+            raise ParameterError(f'the recording of goal {goal.id} would have {count} {what}, at '
+                                 f'most {most} are read; it is not written')
     return b''.join(member.data for member in members)
 
 
 class _Member(NamedTuple):
-    """A member of gzip, and the size of its text."""
+    """A member of gzip, and the size and the values of its text."""
 
     data: bytes
     size: int
+    values: int
 
 
 def _member(text: str) -> _Member:
     data = text.encode()
-    return _Member(gzip.compress(data, FAST_COMPRESSION, mtime=0), len(data))
+    return _Member(gzip.compress(data, FAST_COMPRESSION, mtime=0), len(data), _most_values(data))
+
+
+def _most_values(text: bytes) -> int:
+    """Return how many values a JSON text has at most."""
+    return 1 + sum(map(text.count, (b',', b'[', b'{')))
 
 
 @lru_cache(maxsize=1)
@@ -271,7 +280,8 @@ def load(path: str | Path) -> Recording:
     Raises
     ------
     IkNodeError
-        If it is none, or of a later format, or larger than MAX_RECORDING_BYTES.
+        If it is none, or of a later format, or has more than MAX_RECORDING_BYTES or
+        MAX_RECORDING_VALUES.
     OSError
         If the file cannot be read.
 
@@ -298,6 +308,9 @@ def _text(path: Path) -> bytes:
 
 
 def _json(text: bytes) -> object:
+    if _most_values(text) > MAX_RECORDING_VALUES:  # each takes some twenty times its text
+        raise ParameterError(f'it has more than {MAX_RECORDING_VALUES} values; a recording has '
+                             'less')
     try:
         return json.loads(text, parse_constant=_refuse)
     except ValueError as error:

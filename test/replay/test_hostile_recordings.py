@@ -13,7 +13,7 @@ import pytest
 import robots
 
 from ik_node.commands.replay import main
-from ik_node.errors import IkNodeError, Reason
+from ik_node.errors import IkNodeError, ParameterError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.motion_sequence import SequencedMotion
@@ -136,6 +136,26 @@ def test_a_bomb_is_not_unpacked(tmp_path, capsys):
         assert tracemalloc.get_traced_memory()[1] < 3 * MAX_RECORDING_BYTES
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize('value', [b'[],', b'{"a":0},', b'0,'])
+def test_a_bomb_of_values_is_not_made(value, tmp_path, capsys):
+    """Tiny values would take twenty times the memory of their text: they are counted first."""
+    path = tmp_path / 'goal.json.gz'
+    path.write_bytes(gzip.compress(b'[' + 5_000_000 * value + b'0]'))
+    tracemalloc.start()
+    try:
+        assert 'more than 4000000 values' in refusal(path, capsys)
+        assert tracemalloc.get_traced_memory()[1] < 3 * MAX_RECORDING_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_is_not_read_is_not_written(monkeypatch):
+    """A recording with too many values is refused by the node that would write it."""
+    monkeypatch.setattr('ik_node.replay.recording.MAX_RECORDING_VALUES', 100)
+    with pytest.raises(ParameterError, match='values, at most 100 are read; it is not written'):
+        content()
 
 
 @pytest.mark.parametrize('place, value, words', [
