@@ -132,8 +132,11 @@ def write_recording(writing: Writing) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f'goal-{writing.goal.id}.json.gz'
     part = path.with_name(f'{path.name}.part')
+    data = recording_bytes(writing.goal)
+    file = part.open('xb')  # new: a link of this name is not followed
     try:
-        part.write_bytes(recording_bytes(writing.goal))
+        with file:
+            file.write(data)
         os.replace(part, path)  # a reader sees all of it or nothing
     except BaseException:
         part.unlink(missing_ok=True)

@@ -94,6 +94,21 @@ def test_goals_do_not_wait_for_the_disk(node, slow_disk):
     assert len([*node.folder.iterdir()]) == MAX_WAITING_RECORDINGS + 1
 
 
+def test_a_link_is_not_followed(node, tmp_path):
+    """Whoever can write into the folder must not have the node write elsewhere; the next is."""
+    node.folder.mkdir()
+    other = tmp_path / 'other'
+    other.write_text('of somebody else')
+    first = node.status.id_of(GoalTask(1, Time(), 'pose'))
+    part = node.folder / f'goal-{first}.json.gz.part'
+    part.symlink_to(other)
+    assert answered(node, 1) == first
+    last = answered(node, 2)
+    node.recorder.close(30.0)
+    assert other.read_text() == 'of somebody else' and part.is_symlink()
+    assert load(node.folder / f'goal-{last}.json.gz').goal['number'] == 2
+
+
 def test_a_goal_that_ends_after_the_folder_was_unset(node, tmp_path, monkeypatch):
     """It is not recorded, here or where the node was started."""
     monkeypatch.chdir(tmp_path)
