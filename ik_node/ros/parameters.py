@@ -566,8 +566,8 @@ VIEWER_NODE = (
         'make the arm follow the handle while it is dragged; can be changed on the page',
         live=False, fills='follow'),
     Row('host', '127.0.0.1',
-        'address to listen on; any other than loopback lets others see and use the page',
-        live=False, fills='host'),
+        'address to listen on, 0.0.0.0 = all; on any other than loopback, whoever has the printed '
+        'address with its token can move the arm', live=False, fills='host'),
     Row('port', 8080, 'port of the page', 1, 65535, live=False, fills='port'),
 )
 

@@ -45,8 +45,8 @@ from ik_node.ui.handheld.open_pages import OpenPages
 from ik_node.ui.handheld.options import HandheldOptions
 from ik_node.ui.handheld.page_messages import PageMessage, Stop
 from ik_node.ui.handheld.page_server import PageServer, ServedAddress
-from ik_node.ui.local_names import is_loopback
 from ik_node.ui.node_client import Commands
+from ik_node.ui.page_access import is_loopback, page_address, reached_at
 
 PAGE_PERIOD_S = 0.05      # of what the pages show, and of the watch over the samples
 MAX_TIP_AGE_S = 0.5       # of the pose of the tip at which the hand grasps it
@@ -56,8 +56,6 @@ PRESS_PAUSE_S = STREAM_PAUSE_S + 0.1
 STOPPING_TEXT = 'stop was pressed'
 ANSWER_COLOURS = {DiagnosticStatus.OK: 'green', DiagnosticStatus.WARN: 'amber',
                   DiagnosticStatus.ERROR: 'red'}
-ANY_HOSTS = '0.0.0.0', '::', ''
-ROUTED_ADDRESS = '192.0.2.1', 9  # of no machine (RFC 5737): nothing is sent to it
 
 
 class Handheld(QosLog, Node):
@@ -94,15 +92,14 @@ class Handheld(QosLog, Node):
         if not given and not options.tls:
             return None
         certificate, key = given or own_certificate(
-            cache_folder(), (options.host, socket.gethostname(), _reached_at(options.host)))
+            cache_folder(), (options.host, socket.gethostname(), reached_at(options.host)))
         context = server_context(certificate, key)
         self.get_logger().info(f'the fingerprint (SHA-256) of the certificate {certificate} is '
                                f'{fingerprint(certificate)}')
         return context
 
     def _tell(self, address: ServedAddress) -> None:
-        host = _reached_at(address.host)
-        place = f'{address.scheme}://{f"[{host}]" if ":" in host else host}:{address.port}'
+        place = page_address(address.scheme, address.host, address.port)
         if is_loopback(address.host):
             self.get_logger().info(f'open {place}')
             return
@@ -238,18 +235,6 @@ class Handheld(QosLog, Node):
     def close(self) -> None:
         """Close the pages; a motion ends with the stream of its poses."""
         self._server.close()
-
-
-def _reached_at(host: str) -> str:
-    """Return an address of this machine by which others reach it, if it listens on all."""
-    if host not in ANY_HOSTS:
-        return host
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
-        try:
-            route.connect(ROUTED_ADDRESS)
-            return route.getsockname()[0]
-        except OSError:  # no network
-            return socket.gethostname()
 
 
 def main(args: list[str] | None = None) -> None:

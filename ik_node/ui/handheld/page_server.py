@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.resources import files
 import logging
-import secrets
 import ssl
 from threading import Thread
 from time import monotonic
 from typing import Protocol
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from websockets.asyncio.server import serve, Server, ServerConnection
 from websockets.exceptions import ConnectionClosed
@@ -28,13 +27,12 @@ from ik_node.ui.handheld.page_messages import (
     PageState,
     read_message,
 )
-from ik_node.ui.local_names import is_loopback, LOCAL_HOST
+from ik_node.ui.page_access import Listener, PageAccess
 
 PAGE_FILES = {'/': ('page.html', 'text/html'), '/page.js': ('page.js', 'text/javascript'),
               '/page.css': ('page.css', 'text/css')}
 SOCKET_PATH = '/socket'
 MAX_OPEN_PAGES = 8
-TOKEN_BYTES = 16
 PING_PERIOD_S = 5.0  # a page that is gone without a word is forgotten after twice this
 CLOSE_TIMEOUT_S = 1.0
 # Nothing from elsewhere, no other page around it, and no address with its token to others.
@@ -128,8 +126,8 @@ class PageServer:
     def __init__(self, address: ServedAddress, events: PageEvents) -> None:
         logging.getLogger('websockets').setLevel(logging.CRITICAL)
         self._address, self._events = address, events
-        self._is_local = is_loopback(address.host)
-        self.token = '' if self._is_local else secrets.token_urlsafe(TOKEN_BYTES)
+        self._access = PageAccess(address.host, address.scheme)
+        self.token = self._access.token
         folder = files(__package__) / 'page'
         self._files = {path: ((folder / name).read_text(encoding='utf-8'), kind)
                        for path, (name, kind) in PAGE_FILES.items()}
@@ -147,8 +145,9 @@ class PageServer:
         self._thread.start()
 
     async def _listen(self) -> Server:
+        self._listener = Listener(self._address.host, self._address.port)
         return await serve(
-            self._talk, self._address.host, self._address.port, ssl=self._address.context,
+            self._talk, sock=self._listener, ssl=self._address.context,
             process_request=self._answer, compression=None, max_size=MAX_MESSAGE_BYTES,
             ping_interval=PING_PERIOD_S, ping_timeout=PING_PERIOD_S,
             close_timeout=CLOSE_TIMEOUT_S)
@@ -157,8 +156,12 @@ class PageServer:
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """Answer a request; None lets it become a websocket."""
-        path, query = urlsplit(request.path)[2:4]
-        refusal = self._refusal(request, path, query)
+        path, _, query = request.path.partition('?')
+        refusal = self._access.refusal(request.headers)
+        if not refusal and self.token and path in ('/', SOCKET_PATH) \
+                and not self._access.is_token(parse_qs(query).get('token', [''])[0]):
+            refusal = 'the token in the address is missing or wrong; open the address that ' \
+                      'ik_handheld has printed'
         if refusal:
             return connection.respond(HTTPStatus.FORBIDDEN, refusal + '\n')
         if path == SOCKET_PATH:
@@ -172,25 +175,10 @@ class PageServer:
         response.headers.update(PAGE_HEADERS)
         return response
 
-    def _refusal(self, request: Request, path: str, query: str) -> str:
-        """Return why a request is refused, '' if it is not."""
-        hosts = request.headers.get_all('Host')
-        if len(hosts) != 1 or self._is_local and not LOCAL_HOST.fullmatch(hosts[0]):
-            # A name that leads here may be of another site (DNS rebinding).
-            return 'this page is for localhost'
-        origins = request.headers.get_all('Origin')
-        if origins not in ([], [f'{self._address.scheme}://{hosts[0]}']):
-            return 'pages of other sites cannot use this one'
-        given = parse_qs(query).get('token', [''])[0]
-        if self.token and path in ('/', SOCKET_PATH) \
-                and not secrets.compare_digest(given.encode(), self.token.encode()):
-            return 'the token in the address is missing or wrong; open the address that ' \
-                   'ik_handheld has printed'
-        return ''
-
     # ---- websockets ---------------------------------------------------------
 
     async def _talk(self, connection: ServerConnection) -> None:
+        self._listener.admit(connection)
         if len(self._outboxes) >= MAX_OPEN_PAGES:
             await connection.close(TRY_AGAIN_LATER, f'{MAX_OPEN_PAGES} pages are open; close one')
             return

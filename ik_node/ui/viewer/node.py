@@ -27,7 +27,7 @@ from ik_node.ros.parameters import VIEWER_NODE
 from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
 from ik_node.ros.qos_mismatch import QosLog
 from ik_node.ros.status_messages import values_of
-from ik_node.ui.local_names import is_loopback
+from ik_node.ui.page_access import is_loopback
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.link_meshes import link_bodies
 from ik_node.ui.viewer.options import ViewerOptions
@@ -52,8 +52,9 @@ class Viewer(QosLog, Node):
         options = options_of(ViewerOptions, declare(self, VIEWER_NODE), VIEWER_NODE)
         if not is_loopback(options.host):
             self.get_logger().warning(
-                f'the page is open to the network, on {options.host}: whoever opens it can '
-                'move the arm; set host to 127.0.0.1 to keep it to this machine')
+                f'the page is open to the network, on {options.host}: whoever has its address '
+                'with the token can move the arm; set host to 127.0.0.1 to keep it to this '
+                'machine')
         self._base_link, self._tip_link = options.base_link, options.tip_link
         self._mesh_paths = options.mesh_paths
         self._chain: Chain | None = None
@@ -78,7 +79,10 @@ class Viewer(QosLog, Node):
         if port != options.port:
             self.get_logger().warning(f'somebody else has port {options.port}; the page is at '
                                       f'{port}')
-        self.get_logger().info(f'open http://{options.host}:{port}')
+        if is_loopback(options.host):
+            self.get_logger().info(f'open {self._page.address}')
+        else:  # not by the log: that is kept in files, and published
+            print(f'open {self._page.address}', flush=True)
 
     def _listen(self, ik_node: str) -> None:
         self.create_subscription(

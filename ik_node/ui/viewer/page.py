@@ -6,32 +6,45 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 import logging
-import socket
 from typing import Any
 
 import viser
 from viser.infra import _infra
 import websockets.asyncio.server
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Request, Response
 
 from ik_node.errors import ParameterError
-from ik_node.ui.local_names import is_loopback, LOCAL_HOST, LOCAL_PAGE
+from ik_node.ui.page_access import Listener, page_address, PageAccess
 
 WEBSOCKETS_SERVE = websockets.asyncio.server.serve
+TOKEN_REFUSAL = HTTPStatus.FORBIDDEN, ('the token in the address is missing or wrong; open the '
+                                       'address that ik_viewer has printed\n')
+NO_SUCH_PAGE = HTTPStatus.NOT_FOUND, 'there is no such page\n'
 
 
-def _serve_this_machine(handler: Any, host: str, port: int, *, process_request: Any,
-                        **named: Any) -> Any:
-    """Serve as websockets does, but only requests that use a local name of this machine."""
-    def checked(connection: Any, request: Any) -> Any:
-        hosts = request.headers.get_all('Host')
-        if len(hosts) != 1 or not LOCAL_HOST.fullmatch(hosts[0]):
-            return connection.respond(HTTPStatus.FORBIDDEN, 'this page is for localhost\n')
+def _serve(access: PageAccess, handler: Any, host: str, port: int, *, process_request: Any,
+           **named: Any) -> Any:
+    """Serve as websockets does, but only requests of this page, below its token if it has one."""
+    listener = Listener(host, port)
+
+    def checked(connection: ServerConnection, request: Request) -> Response | None:
+        refusal = access.refusal(request.headers)
+        if refusal:
+            return connection.respond(HTTPStatus.FORBIDDEN, refusal + '\n')
+        if not access.is_token(request.path.partition('?')[0].strip('/')):
+            return connection.respond(*TOKEN_REFUSAL if access.token else NO_SUCH_PAGE)
+        request.path = '/'  # all of the page is in one file
         return process_request(connection, request)
 
-    return WEBSOCKETS_SERVE(handler, host, port, process_request=checked,
-                            origins=[LOCAL_PAGE, None], **named)
+    async def talk(connection: ServerConnection) -> None:
+        listener.admit(connection)
+        await handler(connection)
+
+    return WEBSOCKETS_SERVE(talk, sock=listener, process_request=checked, **named)
 
 
 class LoopEvent(asyncio.Event):
@@ -65,6 +78,11 @@ class Page(viser.ViserServer):
     """
     The server of one page, which is the same in every window.
 
+    Attributes
+    ----------
+    address : str
+        By which the page is opened, with its token.
+
     Raises
     ------
     ParameterError
@@ -74,18 +92,23 @@ class Page(viser.ViserServer):
 
     def __init__(self, host: str, port: int) -> None:
         logging.getLogger('websockets').setLevel(logging.ERROR)
-        if is_loopback(host):
-            # A browser lets any site connect to this machine, also by DNS rebinding.  Such
-            # requests are refused: they could move the arm.  viser has no option for this.
-            websockets.asyncio.server.serve = _serve_this_machine
+        # Whoever connects and says nothing must not fill the log.
+        logging.getLogger('websockets.server').addFilter(
+            lambda record: record.getMessage() != 'opening handshake failed')
+        access = PageAccess(host, 'http', 'https')  # there may be a proxy with TLS
+        # viser has no option for this.
+        websockets.asyncio.server.serve = partial(_serve, access)
         try:
-            socket.getaddrinfo(host, port)  # viser would wait forever
+            Listener(host, 0).close()  # viser would try a thousand ports, then wait forever
             super().__init__(host=host, port=port, label='ik_node', verbose=False)
         except OSError as error:
             raise ParameterError(f'cannot listen on {host}:{port}: {error.strerror}; choose '
                                  'another host or port') from None
         finally:
             websockets.asyncio.server.serve = WEBSOCKETS_SERVE
+        self.address = page_address('http', host, self.get_port())
+        if access.token:
+            self.address += f'/{access.token}/'
         self.gui.configure_theme(show_logo=False, show_share_button=False)
 
     def request_share_url(self, verbose: bool = True) -> None:
