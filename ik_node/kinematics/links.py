@@ -21,6 +21,8 @@ from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, Tre
 from ik_node.se3 import inverse, pose, rotation_about, rotation_to_axis
 from ik_node.text import quote
 
+SAME_PLACE = 1e-3  # m and rad, between two poses of a link
+
 
 @dataclass(frozen=True, eq=False)
 class LinkPath:
@@ -140,6 +142,13 @@ def placed_links(tree: Tree, known: Mapping[str, tuple[int, np.ndarray]],
                 placed[there] = place
                 waiting.append(there)
     return placed
+
+
+def elsewhere(poses: Mapping[str, np.ndarray],
+              others: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the poses (4, 4) of links that `others` do not have, or not within SAME_PLACE."""
+    return {link: T for link, T in poses.items()
+            if link not in others or np.abs(T - others[link]).max() > SAME_PLACE}
 
 
 def links_moved(tree: Tree, base_link: str, joint_names: tuple[str, ...]) -> set[str]:

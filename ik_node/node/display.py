@@ -17,7 +17,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.errors import Reason
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.kinematics.links import link_poses, links_moved
+from ik_node.kinematics.links import elsewhere, link_poses, links_moved
 from ik_node.model.shapes import link_shapes
 from ik_node.motion.tip_speed import tip_path
 from ik_node.motion.trajectory import Trajectory
@@ -65,7 +65,7 @@ class Scene:
     colour : Colour
         Reachability.
     sentence : str
-        Why it is not green; else empty.
+        Shown at the goal: what a plan takes, and why it is not green; may be empty.
     path : (N, 3) array or None
         Tip positions along the motion, m.
     q : (n,) array or None
@@ -195,9 +195,13 @@ class Display:
         if scene.path is not None:
             made.append(path_marker(scene.path, scene.colour, frame, size))
         if scene.q is not None:
-            poses = link_poses(robot.tree, robot.chain.base_link, {
-                **self._arm.joints.positions, **dict(zip(robot.chain.joint_names, scene.q))})
-            ghost.place(poses, scene.colour, scene.contact)
+            there, poses = (link_poses(robot.tree, robot.chain.base_link, {
+                **self._arm.joints.positions, **positions}) for positions in (
+                    {}, dict(zip(robot.chain.joint_names, scene.q))))
+            # Links of the ghost that coincide with links of the arm would flicker.
+            ghost.place({**elsewhere(poses, there), **{
+                link: T for link, T in poses.items() if link in scene.contact}}, scene.colour,
+                scene.contact)
             for joint in robot.tree.joints:
                 if joint.name == scene.limiting_joint and joint.child in poses:
                     axis = pose(rotation_to_axis(joint.axis), np.zeros(3))

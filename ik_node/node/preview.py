@@ -200,11 +200,13 @@ class Preview:
     def _show_plan(self, task: GoalTask, trajectory: Trajectory, robot: Robot) -> str:
         """Display a motion, and return a description."""
         scene = under_way(task, task.goal, trajectory, robot)
-        self._display.preview(scene, robot)
         length = np.linalg.norm(np.diff(scene.path, axis=0), axis=1).sum()
         way = ', around obstacles' if 'detour' in task.values else ''
         part = '' if task.interruption is None else f'; as far as it can: {task.interruption}'
-        return f'{trajectory.duration:.2f} s, {length:.3f} m of the tip{way}{part}'
+        plan = f'{trajectory.duration:.2f} s, {length:.3f} m of the tip{way}{part}'
+        self._display.preview(replace(scene, sentence='; '.join(filter(None, (
+            plan, scene.sentence)))), robot)
+        return plan
 
     # ---- detours around obstacles -----------------------------------------------
 

@@ -30,6 +30,9 @@ TO_AXES = np.array([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.5**0.5, 0.5**0.5],
                     [0.0, -0.5**0.5, 0.0, 0.5**0.5]])
 RING_ANGLES = 2.0 * pi * np.arange(33) / 32.0
 TEXT_WIDTH = 48  # letters
+SPACE_WIDTH = 0.5  # of a blank in RViz, which halves it, times the height of letters
+BALL_WIDTH = 0.16  # times the size: under the ball of the handle in RViz, which is to be clicked
+PATH_WIDTH = 0.1   # times the size
 # Markers of a scene other than the ghost, by namespace and id.
 SINGLE_MARKERS = [*(('goal', k) for k in range(4)), ('reason', 0), ('path', 0),
                   ('limiting_joint', 0), ('limiting_joint', 1)]
@@ -54,7 +57,7 @@ def goal_markers(goal: Goal, colour: Colour, frame: str, size: float) -> list[Ma
     T = goal.T_base_tip
     sphere = marker('goal', 3, frame, Marker.SPHERE)
     fill_pose(sphere.pose, T)
-    scale(sphere, 0.4 * size, 0.4 * size, 0.4 * size)
+    scale(sphere, *3 * [BALL_WIDTH * size])
     paint(sphere, MARKER_COLOURS[colour], 0.8)
     arrows = []
     turns = quaternions_after(quaternion_from_rotation(T[:3, :3]), TO_AXES)
@@ -79,7 +82,7 @@ def reason_marker(sentence: str, p: np.ndarray, frame: str, size: float) -> Mark
 def path_marker(points: np.ndarray, colour: Colour, frame: str, size: float) -> Marker:
     """Return the line through `points` (N, 3), m."""
     line = marker('path', 0, frame, Marker.LINE_STRIP)
-    scale(line, 0.05 * size)
+    scale(line, PATH_WIDTH * size)
     paint(line, MARKER_COLOURS[colour])
     line.points = points_of_array(points)
     return line
@@ -175,7 +178,7 @@ def text_marker(ns: str, number: int, text: str, p: np.ndarray, frame: str, heig
     made = marker(ns, number, frame, Marker.TEXT_VIEW_FACING)
     made.text = text
     made.pose.position = _point(p)
-    made.scale.z = height
+    made.scale.x, made.scale.z = SPACE_WIDTH * height, height
     paint(made, TEXT_COLOUR)
     return made
 

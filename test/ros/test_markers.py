@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a viewer gets of goals, and when it comes late; the ghost against Pinocchio."""
 
+from importlib import import_module
 import math
+import sys
+from unittest.mock import Mock
 
 from geometry_msgs.msg import PoseStamped
 from harness import (
@@ -33,9 +36,13 @@ from scenes import (
     text,
     values,
 )
+from visualization_msgs.msg import Marker
 
 from ik_node.model.shapes import Shape
-from ik_node.ros.markers import Ghost
+from ik_node.node.display import ARROW_SIZE, ARROW_SIZE_RANGE_M
+from ik_node.ros.markers import Ghost, goal_markers, joint_markers, reason_marker, text_marker
+from ik_node.ros.parameters import INTERACTIVE_GOAL
+from ik_node.solver.goal import Goal
 from ik_node.solver.reachability import Colour
 
 QUAT = pin.Quaternion(HERE.rotation).coeffs()
@@ -71,6 +78,51 @@ def test_a_link_without_a_pose_is_not_drawn():
     ghost.place({'b': np.eye(4)}, Colour.RED)
     assert [each.action for each in ghost.markers] == 2 * [2] + 2 * [0] + 2 * [2]
     assert [each.id for each in ghost.markers] == list(range(6))
+
+
+@pytest.mark.parametrize('made', [
+    reason_marker('out of reach', np.zeros(3), 'base', 0.1),
+    joint_markers('joint_1', np.eye(4), Colour.AMBER, 'base', 0.1)[1],
+    text_marker('clearance', 0, 'a and b', np.zeros(3), 'base', 0.03)])
+def test_texts_can_be_read_in_rviz(made):
+    """RViz takes the width of a blank from scale.x, and halves it: a quarter of the letters."""
+    assert made.type == Marker.TEXT_VIEW_FACING and made.scale.z > 0.0
+    assert made.scale.x == pytest.approx(0.5 * made.scale.z)
+
+
+@pytest.mark.parametrize('reach', [0.1, 0.5, 0.9, 1.3, 3.0, 20.0])
+def test_the_goal_leaves_the_sphere_of_the_handle_to_the_mouse(monkeypatch, reach):
+    """RViz gives a click to what is nearest to the eye: the goal is inside the handle's sphere."""
+    monkeypatch.setitem(sys.modules, 'interactive_markers', Mock())
+    monkeypatch.delitem(sys.modules, 'ik_node.ui.rviz_handle', raising=False)
+    handle = import_module('ik_node.ui.rviz_handle').make_marker(
+        next(row.default for row in INTERACTIVE_GOAL if row.name == 'scale'))
+    size = np.clip(ARROW_SIZE * reach, *ARROW_SIZE_RANGE_M)
+    ball = goal_markers(Goal(np.eye(4)), Colour.GREEN, 'base', size)[-1]
+    assert ball.type == Marker.SPHERE
+    assert ball.scale.x < handle.controls[0].markers[0].scale.x
+    monkeypatch.delitem(sys.modules, 'ik_node.ui.rviz_handle')
+
+
+def test_links_of_the_ghost_that_coincide_with_the_arm_are_not_drawn(system, eyes):
+    """They would flicker: at the tip there is no ghost, after a turn of the wrist only that."""
+    eyes.preview('pose', at(joint_1=0.7))
+    eyes.see(lambda: eyes.there('ghost'))
+    whole = len(eyes.there('ghost'))
+    eyes.preview('pose', at())
+    eyes.see(lambda: eyes.there('goal') and not eyes.there('ghost'))
+    eyes.preview('pose', at(joint_6=0.5))
+    eyes.see(lambda: eyes.there('ghost'))
+    assert 0 < len(eyes.there('ghost')) < 0.5 * whole
+
+
+def test_a_plan_says_how_long_it_takes(system, eyes):
+    """At the goal, where RViz shows it; its path is a centimetre wide."""
+    eyes.preview('pose', at(joint_1=0.5))
+    said = eyes.plan()
+    eyes.see(lambda: eyes.there('path') and eyes.there('reason'))
+    assert text(eyes.there('reason')[0]) == said.message and ' s, ' in said.message
+    assert eyes.there('path')[0].scale.x > 0.009
 
 
 def test_a_late_subscriber_gets_the_current_markers(system):

@@ -136,7 +136,7 @@ def test_a_red_preview_names_the_joint(system, eyes):
     (pose((0.4, 0.0, 0.4)), '', 'FRAME_MISSING')])
 def test_bad_previews_are_answered(system, eyes, goal, frame, reason):
     """They remove the previous ghost and cannot be planned; the next preview works."""
-    eyes.preview('pose', pose(HERE.translation))
+    eyes.preview('pose', at(joint_1=0.5))
     eyes.see(lambda: eyes.there('ghost'))
     answer = eyes.preview('pose', goal, frame)
     assert answer.level == b'\x02' and answer.message

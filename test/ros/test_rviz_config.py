@@ -140,7 +140,7 @@ def preview(view, namespace):
     answers = []
     heard = view.create_subscription(DiagnosticStatus, f'{namespace}/ik_node/preview',
                                      answers.append, 10)
-    message = PoseStamped(pose=pose(tip(READY).translation))
+    message = PoseStamped(pose=pose(tip([0.4, *READY[1:]]).translation))
     message.header.frame_id = f'{view.prefix}base_link'
     view.wait(lambda: asked.get_subscription_count()
               and view.count_publishers(heard.topic_name), 'the node', COLD_START)

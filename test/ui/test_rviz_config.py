@@ -1,8 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The view for a namespace and a frame prefix: what changes, and that nothing else does."""
+"""The view in RViz, for a namespace and a frame prefix, and what RViz warns of."""
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -10,7 +11,8 @@ import yaml
 from ik_node.errors import ParameterError
 from ik_node.ui.rviz_config import adapted
 
-VIEW = (Path(__file__).parents[2] / 'config/ik_node.rviz').read_text()
+ROOT = Path(__file__).parents[2]
+VIEW = (ROOT / 'config/ik_node.rviz').read_text()
 
 
 def leaves(value, path=()):
@@ -24,6 +26,14 @@ def leaves(value, path=()):
 def test_nothing_changes_without_namespace_and_prefix():
     """The view in config/ is that of a single robot."""
     assert yaml.safe_load(adapted(VIEW, '', '', 'base_link')) == yaml.safe_load(VIEW)
+
+
+def test_the_dock_belongs_to_the_displays():
+    """RViz stacks all panels in one dock: what nobody needs at first is left out."""
+    view = yaml.safe_load(VIEW)
+    assert [panel['Class'] for panel in view['Panels']] == ['rviz_common/Displays']
+    assert {name for name, value in view['Window Geometry'].items()
+            if isinstance(value, dict)} == {'Displays'}
 
 
 @pytest.mark.parametrize('namespace', ['cell/left', '/cell/left/'])
@@ -45,6 +55,15 @@ def test_a_prefix_that_rviz_does_not_have():
     """It is refused with one sentence."""
     with pytest.raises(ParameterError, match="'left_' does not end with /.* take 'left_/'"):
         adapted(VIEW, '', 'left_', 'base_link')
+
+
+@pytest.mark.parametrize('file', sorted(ROOT.glob('urdf/*.urdf')), ids=lambda file: file.stem)
+def test_roots_have_no_inertia(file):
+    """kdl_parser, which robot_state_publisher and RViz have, warns of a root link with one."""
+    root = ElementTree.parse(file).getroot()
+    children = {joint.find('child').get('link') for joint in root.iter('joint')}
+    [link] = [link for link in root.iter('link') if link.get('name') not in children]
+    assert link.find('inertial') is None
 
 
 def test_types_survive():

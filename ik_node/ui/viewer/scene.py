@@ -13,7 +13,7 @@ import trimesh
 import viser
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_node.kinematics.links import link_poses
+from ik_node.kinematics.links import elsewhere, link_poses
 from ik_node.model.chain import Chain
 from ik_node.model.urdf import Tree
 from ik_node.ui.viewer.ground import Ground
@@ -30,7 +30,6 @@ MIN_ASPECT = 0.85        # of width to height of a canvas that shows the whole a
 VIEW_TOLERANCE_M = 1e-3
 BASE_NODE = '/base'      # at the base link; goals and markers are below it
 POINT_SIZE_M = 0.012
-GHOST_DISTANCE = 1e-3    # m and rad; links of the ghost nearer than this to the robot are hidden
 NEUTRAL_COLOUR = 0.55, 0.6, 0.7
 
 
@@ -120,9 +119,7 @@ class Scene:
             self._ghost_view.paint(self._chosen_colour or self._ghost_colour)
             ghost = link_poses(self._tree, self._tree.root, {**positions, **self._ghost})
             # Ghost links that coincide with links of the robot would flicker.
-            self._ghost_view.place({
-                link: T for link, T in ghost.items()
-                if link not in poses or np.abs(T - poses[link]).max() > GHOST_DISTANCE})
+            self._ghost_view.place(elsewhere(ghost, poses))
 
     def take_ghost(self, message: JointState) -> None:
         """Show the ghost at the positions of a message; without names hide it."""
