@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import acos, inf
 from time import monotonic
 from typing import Protocol
 
@@ -29,6 +30,7 @@ STILL_TIME_S = 0.04     # after which a held handle stands still; RViz and pages
 # The tip is at rest if it moves less than this during REST_TIME_S.
 REST_TIME_S = 0.4
 REST_SHIFT_M, REST_TURN_RAD = 1e-3, 0.004
+START_TIME_S = 1.0      # from a drag on, within which the tip begins to follow
 # It has moved if it is farther than this from where it last rested.
 MOVED_SHIFT_M, MOVED_TURN_RAD = 5e-3, 0.025
 NO_TOOL = '(none)'  # the entry for no tool
@@ -59,7 +61,8 @@ class Handle:
     A goal pose that a person drags, and the commands of its menu.
 
     It starts at the tip and returns there after each motion, unless it was dragged during
-    the motion.  Dragging previews the goal, or streams it if `following`.
+    the motion.  Dragging previews the goal, or streams it if `following`; then it says when the
+    tip stays behind, and returns to the tip once that rests.
 
     Parameters
     ----------
@@ -101,6 +104,9 @@ class Handle:
         self._T_tip = np.eye(4)  # latest pose of the tip, in _tip_frame
         self._tip_frame = ''
         self._kept = False       # dragged during a motion: does not return to the tip after it
+        self._let_go = inf       # when a handle that was followed was released (monotonic, s)
+        self._grasped = 0.0      # when the drag began (monotonic, s)
+        self._behind = ''        # that the tip stays behind the handle, as it was said
         self._tools: tuple[Sequence[str], str] = (), ''  # names, and which is mounted
         self._previews: deque[str] = deque(maxlen=100)  # stamps of the previews asked for
         self._plans = ''         # stamp of the preview after which to plan
@@ -121,6 +127,7 @@ class Handle:
     def drag(self, frame: str, T_frame_tip: np.ndarray) -> None:
         """Start or continue dragging the handle to a pose (4, 4) in `frame`."""
         self.frame, self.T, self.listed = frame, T_frame_tip, ''
+        self._let_go = inf
         self._kept = self._tip.moves and not self.following
         if not self.following:
             self.dragging = True
@@ -129,7 +136,7 @@ class Handle:
         self.commands.stream(frame, T_frame_tip)
         self._pulled = monotonic()
         if not self.dragging:
-            self.dragging = True
+            self.dragging, self._grasped = True, self._pulled
             self._forget()
             self._timer.reset()
 
@@ -139,7 +146,9 @@ class Handle:
             return
         self.dragging = False
         self._timer.cancel()
-        if not self.following:
+        if self.following:
+            self._let_go = monotonic()
+        else:
             self._show()
 
     def _hold(self) -> None:
@@ -153,6 +162,7 @@ class Handle:
     def _forget(self) -> None:
         """Ignore the answers to all earlier previews."""
         self._previews.clear()
+        self._behind = ''
         self._view.show_colour('', '')
 
     # ---- the menu -----------------------------------------------------------
@@ -250,14 +260,37 @@ class Handle:
             T = matrix_from_pose(message.pose)
         except GoalError:
             return
-        arrived = self._tip.take(T, monotonic())
+        now = monotonic()
+        arrived = self._tip.take(T, now)
         self._T_tip, self._tip_frame = T, message.header.frame_id
-        if not self.frame or arrived and not self.dragging and not self._kept:
+        if self.dragging:
+            self._look_behind(now)
+        elif not self.frame or arrived and not self._kept \
+                or now - self._let_go > REST_TIME_S and self._tip.rests(now):
             self._move_to_tip()
         if arrived:
             self._kept = False
 
+    def _look_behind(self, now: float) -> None:
+        """Say that the tip stays behind a handle that is followed, while it rests there."""
+        if not self.following or self.frame != self._tip_frame:
+            return
+        shift, turn = distance(self._T_tip, self.T)
+        if self.kind is Kind.POSITION:
+            turn = 0.0
+        elif self.kind is Kind.POINTING:
+            turn = acos(np.clip(self._T_tip[:3, 2] @ self.T[:3, 2], -1.0, 1.0))
+        sentence = ''
+        if (shift > MOVED_SHIFT_M or turn > MOVED_TURN_RAD) \
+                and now - self._grasped > START_TIME_S and self._tip.rests(now):
+            off = f'{shift:.3f} m' if shift > MOVED_SHIFT_M else f'{turn:.2f} rad'
+            sentence = f'The arm cannot follow: its tip stays {off} away from the handle.'
+        if sentence != self._behind:
+            self._behind = sentence
+            self._view.show_colour('red' if sentence else '', sentence)
+
     def _move_to_tip(self) -> None:
+        self._let_go = inf
         self.frame, self.T, self.listed = self._tip_frame, self._T_tip, ''
         self._view.show_pose(self.frame, self.T)
         self._forget()
@@ -343,6 +376,10 @@ class TipWatch:
         self._about: np.ndarray | None = None
         self._since = 0.0
 
+    def rests(self, now: float) -> bool:
+        """Return whether the tip has rested for REST_TIME_S at a time (s)."""
+        return self._about is not None and now - self._since >= REST_TIME_S
+
     def take(self, T: np.ndarray, now: float) -> bool:
         """Take the pose (4, 4) of the tip at a time (s); return whether a motion has ended."""
         if self._rested is None:
@@ -350,7 +387,7 @@ class TipWatch:
         if self._about is None or _apart(T, self._about, REST_SHIFT_M, REST_TURN_RAD):
             self._about, self._since = T, now
         self.moves = self.moves or _apart(T, self._rested, MOVED_SHIFT_M, MOVED_TURN_RAD)
-        if not self.moves or now - self._since < REST_TIME_S:
+        if not self.moves or not self.rests(now):
             return False
         self._rested, self.moves = T, False
         return True

@@ -253,11 +253,19 @@ def test_a_box_is_added_moved_resized_and_removed(window, arm):
     window.wait(lambda: agrees(window, arm, number)
                 and arm.scene.boxes()[number][0][2] > before[2] + 0.05, 'the dragged box')
     assert np.allclose(arm.scene.boxes()[number][0][:2], before[:2], atol=1e-4)
-    lengths = window._row('Size (m)').get_by_role('textbox')
+    lengths, places = (window._row(label).get_by_role('textbox')
+                       for label in ('Size (m)', 'Position (m)'))
     lengths.nth(1).fill('0.35')
     lengths.nth(1).press('Enter')
     window.wait(lambda: np.allclose(arm.scene.boxes()[number][1],
                                     [FIRST_SIZE, 0.35, FIRST_SIZE]), 'the size')
+    place = arm.scene.boxes()[number][0]
+    window.wait(lambda: np.allclose([float(places.nth(k).input_value()) for k in range(3)], place,
+                                    atol=1e-4), 'where it was dragged to')
+    places.nth(1).fill('-0.7')
+    places.nth(1).press('Enter')
+    window.wait(lambda: agrees(window, arm, number) and np.allclose(
+        arm.scene.boxes()[number][0], [place[0], -0.7, place[2]], atol=1e-4), 'where it was typed')
     window.press('Remove')
     window.wait(lambda: not arm.scene.boxes() and not window.visible(f'{node_of(number)}/solid'),
                 'no box')

@@ -48,6 +48,7 @@ pytestmark = [
 AT_TIP = 0.015  # m and rad; the handle returns to the tip just before the arm is at rest
 SPEED = 'Speed (% of limits)'
 SQUARE_PIXELS = 16  # side of the squares whose colours are compared
+FILLED_BUTTONS = 'Stop', 'Move', 'Move to these joints'
 PHONE_SIZE = {'width': 400, 'height': 800}
 
 
@@ -310,6 +311,32 @@ def test_follow_while_dragging(window, arm):
     assert next_end(window, arm, 0)['reason'] == 'STREAM_ENDED'
 
 
+def rests_for(probe, seconds):
+    """Return whether no joint moves by more than 1e-4 rad meanwhile."""
+    q = latest(probe)
+    probe.spin_for(seconds)
+    return np.abs(latest(probe) - q).max() < 1e-4
+
+
+def test_a_handle_out_of_reach_is_told_while_the_arm_follows(window, arm):
+    """The panel says that the tip stays behind; once released, the handle is at the tip again."""
+    arm.change('/ik_node', stream__timeout=2.0)
+    window.check('Follow while dragging')
+    origin, grip = (np.array(window.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
+    mouse = window.page.mouse
+    mouse.move(*grip)
+    mouse.down()
+    for share in np.linspace(0.2, 1.0, 5):
+        mouse.move(*(grip + share * 12.0 * (grip - origin)))
+    window.reads('The arm cannot follow: its tip stays ')
+    window.wait(lambda: rests_for(arm, 1.0), 'an arm that rests before the release')
+    assert off(window.pose(HANDLE), tip(latest(arm))) > 0.1
+    window.reads('The arm cannot follow: its tip stays ')
+    mouse.up()
+    at_tip(window, arm)
+    window.reads('the arm follows.')
+
+
 # ---- buttons ----------------------------------------------------------------
 
 def test_line_goes_straight(window, arm):
@@ -364,6 +391,7 @@ def test_postures_of_the_handle(window, arm):
     panel.click()
     window.press('List postures')
     window.wait(lambda: lists and entries.count() == len(lists[-1].status), 'the list')
+    assert not overflowing(window)
     found = [{pair.key: pair.value for pair in status.values} for status in lists[-1].status]
     free = [values['colour'] != 'red' for values in found]
     assert len(found) > 1 and free.count(True) > 1
@@ -480,6 +508,54 @@ def test_move_stands_out(window):
     assert background('Move') not in (plain, background('Stop'))
     assert all(background(label) == plain for label in (
         'Move in a line', 'Plan', 'Home', 'Handle to tip', 'Reset sliders to the arm'))
+
+
+def test_buttons_can_be_read_under_the_mouse(window):
+    """Label and background differ by 4.5 to 1 (WCAG 2.2), those of filled buttons by 3 to 1."""
+    for label in ('Stop', 'Move', 'Move in a line', 'Plan', 'Home', 'Handle to tip', 'Pause',
+                  'Go on', 'Reset sliders to the arm', 'Move to these joints', 'Add a box'):
+        button = window.page.get_by_role('button', name=label, exact=True)
+        button.hover()
+        assert contrast(button) >= (3.0 if label in FILLED_BUTTONS else 4.5), label
+
+
+def contrast(button):
+    """Return the ratio of the luminances of a label and what is behind it."""
+    return button.evaluate("""button => {
+        const numbers = text => text.match(/[0-9.]+/g).map(Number);
+        const luminance = rgb => rgb.slice(0, 3).map(part => part / 255).map(part =>
+            part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+            .reduce((sum, part, k) => sum + part * [0.2126, 0.7152, 0.0722][k], 0);
+        let behind = button, paint;
+        do {
+            paint = numbers(getComputedStyle(behind).backgroundColor);
+            behind = behind.parentElement;
+        } while (paint[3] === 0 && behind);
+        const label = button.querySelector('.mantine-Button-label') ?? button;
+        const [a, b] = [paint, numbers(getComputedStyle(label).color)].map(luminance);
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    }""")
+
+
+def test_buttons_stay_where_they_are(window, arm):
+    """Whatever the panel says meanwhile, in one line or in many."""
+    labels = ('Move', 'Plan', 'Pause', 'Reset sliders to the arm')
+
+    def places():
+        scroll_panel(window, to_end=False)
+        return [window.page.get_by_role('button', name=label, exact=True).bounding_box()
+                for label in labels]
+
+    window.press('Handle to tip')
+    window.reads('Drag the handle at the tip')
+    before = places()
+    pull(window, axis=0, pixels=-600.0)
+    window.wait(lambda: not window.page.get_by_text('Drag the handle at the tip').count(),
+                'why not')
+    assert places() == before
+    window.press('Move to these joints')
+    window.reads('move a slider first')
+    assert places() == before
 
 
 def on_top(window, label):
@@ -848,4 +924,4 @@ def test_pages_of_other_sites_are_refused(port):
     from websockets.sync.client import connect
     with pytest.raises(InvalidStatus, match='403'):
         connect(f'ws://127.0.0.1:{port}', origin='https://example.org')
-    connect(f'ws://127.0.0.1:{port}', origin=f'http://localhost:{port}').close()
+    connect(f'ws://127.0.0.1:{port}', origin=f'http://127.0.0.1:{port}').close()

@@ -35,7 +35,8 @@ CONFIRM_TIME_S = 3.0      # after which a box is again as the node has it
 FIRST_SIZE_M = 0.2        # of a new box, in each direction
 SIZE_RANGE_M = 0.01, 10.0
 SIZE_STEP_M = 0.01
-SIZE_DIGITS = 4           # decimals that are shown
+FARTHEST_M = 100.0        # from the base, that can be typed
+SHOWN_DIGITS = 4          # decimals
 ARROW_END = 0.1           # by which the arrows stand out of a box, times the reach of the arm
 FIRST_DISTANCE = 0.45     # of a new box from the base, times the reach of the arm
 FIRST_ANGLE_RAD, NEXT_ANGLE_RAD = 1.3, 0.8  # of the first one about the base, and between two
@@ -90,6 +91,9 @@ class BoxView:
             dimensions=tuple(box.size), opacity=OBJECT_ALPHA, cast_shadow=False)
         self.folder = server.gui.add_folder(box.name)
         with self.folder:
+            self.position = server.gui.add_vector3(
+                'Position (m)', _shown(box.T[:3, 3]), min=(-FARTHEST_M,) * 3,
+                max=(FARTHEST_M,) * 3, step=SIZE_STEP_M, hint='Of its centre, in the base link.')
             low, high = SIZE_RANGE_M
             self.size = server.gui.add_vector3(
                 'Size (m)', tuple(box.size), min=(low,) * 3, max=(high,) * 3, step=SIZE_STEP_M,
@@ -106,9 +110,14 @@ class BoxView:
 
     def draw(self, box: Box) -> None:
         """Show pose and size of the box in all windows."""
-        send(self._server, self.controls, box.T)
+        self.draw_pose(box)
         self.draw_size(box)
-        self.size.value = tuple(round(float(length), SIZE_DIGITS) for length in box.size)
+        self.size.value = _shown(box.size)
+
+    def draw_pose(self, box: Box) -> None:
+        """Show the pose of the box in all windows."""
+        send(self._server, self.controls, box.T)
+        self.position.value = _shown(box.T[:3, 3])
 
     def remove(self) -> None:
         """Take it off the page."""
@@ -192,6 +201,7 @@ class BoxPanel:
         with self._place:
             view = BoxView(self._server, self._parent, box, self._reach)
         self._boxes[box.number] = box, view
+        self._inbox.on_change(view.position, partial(self._put, box.number))
         self._inbox.on_change(view.size, partial(self._resize, box.number))
         self._inbox.on_click(view.remove_button, partial(self._remove, box.number))
 
@@ -211,6 +221,13 @@ class BoxPanel:
         elif phase == 'end':  # of the mouse button or the window
             box.held = False
             self._send(box)
+            view.draw_pose(box)
+
+    def _put(self, number: int, position: tuple[float, float, float]) -> None:
+        if number in self._boxes:
+            box, view = self._boxes[number]
+            box.T, box.changed = pose(box.T[:3, :3], np.clip(
+                np.array(position, dtype=float), -FARTHEST_M, FARTHEST_M)), True
             send(self._server, view.controls, box.T)
 
     def _resize(self, number: int, size: tuple[float, float, float]) -> None:
@@ -283,6 +300,11 @@ class BoxPanel:
         for number, told in self._told.items():
             if number not in self._boxes and number not in self._removed:
                 self._make(Box(number, self._name(number), *told))
+
+
+def _shown(lengths: np.ndarray) -> tuple[float, ...]:
+    """Return lengths (3,) as they are shown, m."""
+    return tuple(round(float(length), SHOWN_DIGITS) for length in lengths)
 
 
 def _box_of(marker: Marker) -> tuple[np.ndarray, np.ndarray] | None:

@@ -19,6 +19,7 @@ from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.scene import BASE_NODE, Scene
 from ik_node.ui.viewer.style import CSS_AMBER, line
 
+CLEARANCE_ROWS = 2
 BOXES_NODE = f'{BASE_NODE}/boxes'
 
 
@@ -102,4 +103,4 @@ class CollisionPanel:
     def _take_clearance(self, message: MarkerArray) -> None:
         self._scene.take_clearance(message)
         texts = [each.text for each in message.markers if each.type == Marker.TEXT_VIEW_FACING]
-        self._lines.content = ''.join(line(escape(text)) for text in texts)
+        self._lines.content = ''.join(line(escape(text), CLEARANCE_ROWS) for text in texts)

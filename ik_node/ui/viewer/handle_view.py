@@ -35,6 +35,7 @@ HANDLE_NODE = f'{BASE_NODE}/handle'
 HANDLE_SIZE = 0.135       # length of the handle's arrows, times the reach of the arm
 BALL_SIZE = 0.16          # radius of the ball at its centre, times the length of its arrows
 BALL_OPACITY = 0.75
+STATUS_ROWS, ANSWER_ROWS = 3, 2
 ANSWER_TIME_S = 10.0      # for which the answer to a button is shown
 COLOUR_CSS = {'green': CSS_GREEN, 'amber': CSS_AMBER, 'red': CSS_RED}
 BALL_COLOURS = {'green': (38, 191, 77), 'amber': (255, 166, 0), 'red': (230, 38, 26)}
@@ -97,7 +98,7 @@ class HandleView:
                     box = gui.add_checkbox(_capitalised(entry.label), False, hint=entry.hint)
                     inbox.on_change(box, partial(self._choose, entry))
                     self._checks.append((entry, box))
-            self._answer = gui.add_html('')
+            self._answer = gui.add_html(line('', ANSWER_ROWS))
 
     @staticmethod
     def _entry(label: str) -> Entry:
@@ -134,7 +135,7 @@ class HandleView:
         """Hide the answer to the last button after ANSWER_TIME_S."""
         if monotonic() > self._answer_end:
             self._answer_end = np.inf
-            self._answer.content = ''
+            self._answer.content = line('', ANSWER_ROWS)
 
     def set_reach(self, reach: float) -> None:
         """Fit the size of the handle to an arm with this reach (m)."""
@@ -154,7 +155,8 @@ class HandleView:
         dot = (f'<span style="color:{COLOUR_CSS[colour]}">&#9679;</span> '
                if colour in COLOUR_CSS else '')
         hint = FOLLOWING_TEXT if self.handle.following else HINT_TEXT
-        self._reach.content = line(dot + escape(sentence or hint))
+        text = escape(sentence or hint)
+        self._reach.content = line(f'<span title="{text}">{dot}{text}</span>', STATUS_ROWS)
         self._ball.color = BALL_COLOURS.get(colour, UNKNOWN_COLOUR)
 
     def show_checks(self) -> None:
@@ -174,7 +176,7 @@ class HandleView:
     def say(self, good: bool, sentence: str) -> None:
         """Show the answer to the last button, for ANSWER_TIME_S."""
         style = '' if good else f' style="color:{CSS_RED}"'
-        self._answer.content = line(f'<span{style}>{escape(sentence)}</span>')
+        self._answer.content = line(f'<span{style}>{escape(sentence)}</span>', ANSWER_ROWS)
         self._answer_end = monotonic() + ANSWER_TIME_S
 
 

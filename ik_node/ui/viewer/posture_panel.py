@@ -24,6 +24,7 @@ from ik_node.ui.viewer.style import line, mark, PLAIN_STYLE
 COLOUR_SIGNS = {'green': '✓', 'amber': '!', 'red': '✗'}
 BRANCH_KEY = 'branch_'  # with which the keys of labels begin
 MAX_POSTURE_BUTTONS = 16
+ABOUT_ROWS = 3
 LIST_HINT = 'Lists all postures that reach the pose of the handle; nothing moves.'
 
 
@@ -102,7 +103,7 @@ class PosturePanel:
 
     def _show(self, q: list[float], colour: str, sentence: str) -> None:
         dot = f'<span style="color:{COLOUR_CSS.get(colour, "")}">&#9679;</span> '
-        self._about.content = line(dot + escape(sentence))
+        self._about.content = line(dot + escape(sentence), ABOUT_ROWS)
         red, green, blue = BALL_COLOURS.get(colour, UNKNOWN_COLOUR)
         self._choose(q, (red / 255, green / 255, blue / 255))
 
@@ -112,4 +113,4 @@ class PosturePanel:
             entry.remove()
         self._entries.clear()
         self._listed = ''
-        self._about.content = line(escape(about)) if about else ''
+        self._about.content = line(escape(about), ABOUT_ROWS) if about else ''

@@ -9,8 +9,10 @@ from html import escape
 import viser
 
 CSS_GREEN, CSS_AMBER, CSS_RED = '#2b9d4f', '#b36b00', '#d33a2f'
+ROW_HEIGHT_EM = 1.4
 PHONE_PANEL = '52%'  # of the height of the window
 PINNED_STYLE, PLAIN_STYLE, HALF_STYLE = 'ik-pinned', 'ik-plain', 'ik-half'
+# Of the numbers of a vector all digits are seen, in place of their small buttons.
 # A style applies to the element that follows its mark, see `mark`.  An ancestor with
 # "overflow: hidden" would keep a pinned element from staying in view; "clip" does not.
 # On a phone, viser draws the panel over the lower part of the scene; here the scene ends
@@ -23,8 +25,14 @@ div:has(> .{PINNED_STYLE}) + div {{
     background: var(--mantine-color-body) }}
 div:has(> .{PLAIN_STYLE}) + div button {{
     background: none; color: var(--mantine-color-text);
-    border: 1px solid var(--mantine-color-gray-5); padding: 0 0.3em }}
-div:has(> .{PLAIN_STYLE}) + div button:hover {{ background: var(--mantine-color-gray-1) }}
+    border: 1px solid var(--mantine-color-gray-5); padding: 0 0.3em;
+    height: auto !important; min-height: 2em }}
+div:has(> .{PLAIN_STYLE}) + div button :is(.mantine-Button-inner, .mantine-Button-label) {{
+    height: auto; white-space: normal }}
+.mantine-NumberInput-root[style*="flex-grow"] .mantine-NumberInput-section {{ display: none }}
+.mantine-NumberInput-root[style*="flex-grow"] input {{ padding: 0 0.3em !important }}
+div:has(> .{PLAIN_STYLE}) + div button:hover {{
+    background: var(--mantine-color-default-hover); color: var(--mantine-color-text) }}
 div:has(> .{HALF_STYLE}) + div {{
     display: inline-block; width: calc(50% - 1.5 * var(--mantine-spacing-xs));
     margin-inline-end: 0 !important }}
@@ -61,7 +69,18 @@ def mark(server: viser.ViserServer, *styles: str) -> viser.GuiHtmlHandle:
     return server.gui.add_html(f'<span class="{" ".join(styles)}" hidden></span>')
 
 
-def line(content: str) -> str:
-    """Return a line of a panel; the content is HTML."""
-    return ('<div style="padding:0.2em 0.75em;font-size:0.85em;overflow-wrap:anywhere">'
-            f'{content}</div>')
+def line(content: str, rows: int = 0) -> str:
+    """
+    Return a line of a panel; the content is HTML.
+
+    Parameters
+    ----------
+    rows : int
+        A place for so many rows, also if the content has less, so that what is below stays where
+        it is when the content changes; more is scrolled.  0 for as many as there are.
+
+    """
+    place = f';line-height:{ROW_HEIGHT_EM}em;height:{rows * ROW_HEIGHT_EM}em;overflow-y:auto' \
+        if rows else ''
+    return (f'<div style="padding:0 0.75em;margin:0.2em 0;font-size:0.85em;'
+            f'overflow-wrap:anywhere{place}">{content}</div>')
