@@ -92,9 +92,10 @@ def version():
 
 
 @pytest.mark.parametrize('host', ['127.0.0.1', '0.0.0.0'])
-def test_only_its_own_page_may_talk_to_the_viewer(host):
+def test_only_its_own_page_may_talk_to_the_viewer(host, capfd):
     """By Origin on every address; on those that others can reach also by the token."""
     with viewer(host) as (place, token):
+        assert 'http' not in ''.join(capfd.readouterr())  # viser knows of no token
         own = f'http://127.0.0.1:{place.split(":")[2].partition("/")[0]}'
         assert bool(token) == (host == '0.0.0.0')
         assert talks(place, origin=own, subprotocols=version())

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from functools import partial
 from http import HTTPStatus
+from io import StringIO
 import logging
 from typing import Any
 
@@ -100,7 +102,8 @@ class Page(viser.ViserServer):
         websockets.asyncio.server.serve = partial(_serve, access)
         try:
             Listener(host, 0).close()  # viser would try a thousand ports, then wait forever
-            super().__init__(host=host, port=port, label='ik_node', verbose=False)
+            with redirect_stdout(StringIO()):  # viser prints an address without the token
+                super().__init__(host=host, port=port, label='ik_node', verbose=False)
         except OSError as error:
             raise ParameterError(f'cannot listen on {host}:{port}: {error.strerror}; choose '
                                  'another host or port') from None
