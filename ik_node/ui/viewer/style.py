@@ -28,7 +28,7 @@ div:has(> .{PLAIN_STYLE}) + div button {{
     border: 1px solid var(--mantine-color-gray-5); padding: 0 0.3em;
     height: auto !important; min-height: 2em }}
 div:has(> .{PLAIN_STYLE}) + div button :is(.mantine-Button-inner, .mantine-Button-label) {{
-    height: auto; white-space: normal }}
+    height: auto; white-space: normal; line-height: 1.25 }}
 .mantine-NumberInput-root[style*="flex-grow"] .mantine-NumberInput-section {{ display: none }}
 .mantine-NumberInput-root[style*="flex-grow"] input {{ padding: 0 0.3em !important }}
 div:has(> .{PLAIN_STYLE}) + div button:hover {{
