@@ -43,7 +43,8 @@ LAUNCH_ARGUMENTS = {
               'arguments below leave empty; with simulate:=false the driver of its vendor runs '
               'already'),
     'urdf': (str(SHARE_FOLDER / 'urdf/six_axis_arm.urdf'),
-             'the robot: a .urdf or .xacro file, or package://PACKAGE/PATH'),
+             'the robot: a .urdf or .xacro file, or package://PACKAGE/PATH; a .xacro file is run '
+             'as a program'),
     'base_link': ('', 'link that poses refer to; empty: found in the URDF'),
     'tip_link': ('', 'link to bring to the goal; empty: found in the URDF'),
     'controller': ('', 'controller that takes trajectories on <controller>/joint_trajectory, e.g. '

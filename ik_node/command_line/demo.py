@@ -19,7 +19,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
         epilog='exit code: 0 if each goal ended as expected, 1 if not, 130 interrupted')
     arms = parser.add_mutually_exclusive_group()
     arms.add_argument('--urdf', type=Path, metavar='FILE',
-                      help='the arm, .urdf or .xacro (default: the six-axis arm of this package)')
+                      help='the arm, .urdf or .xacro, which is run as a program (default: the '
+                           'six-axis arm of this package)')
     arms.add_argument('--robot', metavar='NAME',
                       help='a preset, e.g. ur5e, or a YAML file of your own; an unknown name '
                            'lists the presets')

@@ -123,6 +123,7 @@ def load_robot(name: str | PathLike, folders: Sequence[str | PathLike] = ()) -> 
     ----------
     name : str or path
         A preset of this package, e.g. ``'ur5e'``, or the path of a YAML file of the same form.
+        A .xacro file that it names is run as a program.
     folders : sequence of paths
         Folders that have the package of the description, searched before the folders of the
         variable IK_NODE_DESCRIPTIONS and the ament index.
