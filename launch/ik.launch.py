@@ -130,7 +130,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
                  'collision.ground': value['ground'] == 'true'},
              additional_env=ONE_THREAD))
     if value['simulate'] == 'true':
-        controller = value['controller'].strip('/')
+        controller = value['controller'].rstrip('/')
         nodes.append(node('sim_controller', value['params_file'], description, links,
                           {'initial_positions': home} if home else {},
                           remappings=[(name, f'{controller}/{name}') for name in CONTROLLER_TOPICS

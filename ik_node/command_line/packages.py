@@ -26,6 +26,7 @@ ROS_MODULES_ON_PYPI = frozenset({
 # Import name -> package of apt without ros-DISTRO-, for the parts of ROS that PyPI lacks.
 ROS_BY_APT_ALONE = {
     'control_msgs': 'control-msgs',
+    'controller_manager_msgs': 'controller-manager-msgs',
     'interactive_markers': 'interactive-markers',
     'launch': 'launch',
     'launch_ros': 'launch-ros',

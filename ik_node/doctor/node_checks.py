@@ -16,14 +16,15 @@ from enum import Enum
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
+from ik_node.command_line.packages import how_to_install
 from ik_node.doctor.observations import mismatch, Observations, seconds
 from ik_node.doctor.observer import environment
 from ik_node.errors import IkNodeError, Reason
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.urdf import parse_urdf, read_urdf, Tree
-from ik_node.node.outputs import prefix_of
 from ik_node.node.stamp_check import FUTURE_SLACK_S
 from ik_node.ros.action_client import ACTION_NAME
+from ik_node.ros.controller_manager import ACTIVE_STATE, how_to_activate, prefix_of
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.status_messages import GoalState, values_of
 from ik_node.text import COMPILATION_TIME, quote
@@ -245,7 +246,28 @@ def check_goals(seen: Observations, _: Model) -> Findings:
 # ---- the controller ---------------------------------------------------------
 
 def check_controller(seen: Observations, _: Model) -> Findings:
-    """Check that exactly one controller listens, and exactly one node sends."""
+    """Check that exactly one controller listens, that it is active, and that one node sends."""
+    yield from _check_listeners(seen)
+    yield from _check_manager(seen)
+
+
+def _check_manager(seen: Observations) -> Findings:
+    """Check that the controller manager, if there is one, says that the controller is active."""
+    manager, states = seen.manager_service.rpartition('/')[0], seen.controller_states
+    if seen.has_manager and not states:
+        yield skipped(f'{manager} has not told its controllers, or controller_manager_msgs is not '
+                      f'installed here: {how_to_install("controller_manager_msgs")}')
+    named = prefix_of(seen.value('controller')).strip('/')
+    for name in sorted({node.rpartition('/')[2] for node in [*seen.controllers, named]}
+                       & states.keys()):
+        if states[name] == ACTIVE_STATE:
+            yield ok(f'{quote(name)} is active, says {manager}')
+        else:
+            yield problem(f'{quote(name)} is {states[name]}, says {manager}: it moves nothing',
+                          how_to_activate(seen.manager_service, name, states[name]))
+
+
+def _check_listeners(seen: Observations) -> Findings:
     topic = seen.trajectory_topic
     if seen.value('output') == 'action':
         if not seen.servers:
@@ -290,7 +312,8 @@ def _redirect(seen: Observations, name: str) -> str:
     """Return what to set so that motions go to a topic or action of another name."""
     namespace = f'{seen.namespace}/'
     prefix, _, last = name.removeprefix(namespace).rpartition('/')
-    if name.startswith(namespace) and last in ('joint_trajectory', 'commands', ACTION_NAME):
+    if last in ('joint_trajectory', 'commands', ACTION_NAME) and (
+            prefix or name.startswith(namespace)):
         return f'set controller:={prefix}' if prefix else 'set controller to an empty string'
     ours = f'{prefix_of(seen.value("controller"))}{last}' if last == ACTION_NAME \
         else seen.trajectory_topic.name

@@ -89,6 +89,14 @@ class Observations:
         All topics that the node subscribes to or publishes.
     action, servers : str, int
         Name of the action to the controller, and how many serve it.
+    controllers : list of str
+        Full names of the nodes that take the motions.
+    manager_service : str
+        Full name by which the controller manager lists its controllers.
+    has_manager : bool
+        Whether it does.
+    controller_states : dict
+        Lifecycle states of its controllers by their names; empty if it has not told them.
     other_trajectory_topics : list of Topic
         Topics of other names on which somebody listens for what the node sends.
     other_actions : list of str
@@ -122,6 +130,10 @@ class Observations:
     topics: list[Topic] = field(default_factory=list)
     action: str = ''
     servers: int = 0
+    controllers: list[str] = field(default_factory=list)
+    manager_service: str = ''
+    has_manager: bool = False
+    controller_states: dict[str, str] = field(default_factory=dict)
     other_trajectory_topics: list[Topic] = field(default_factory=list)
     other_actions: list[str] = field(default_factory=list)
     descriptions: list[str] = field(default_factory=list)

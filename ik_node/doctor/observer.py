@@ -23,11 +23,19 @@ from std_msgs.msg import String
 from ik_node.doctor.observations import End, Heard, Observations, seconds, Topic
 from ik_node.goal_kinds import goal_topics
 from ik_node.node.frames import tf2_ros
-from ik_node.node.outputs import PositionOutput, prefix_of, TopicOutput
+from ik_node.node.outputs import FEEDBACK_SUFFIX, PositionOutput, TopicOutput
 from ik_node.ros import description
 from ik_node.ros.action_client import ACTION_NAME
+from ik_node.ros.controller_manager import (
+    LIST_TYPE,
+    list_type,
+    prefix_of,
+    service_of,
+    states_of,
+)
 from ik_node.ros.handshake import ANSWER_TIMEOUT_S, wait_for
 from ik_node.ros.qos import BEST_EFFORT_QOS, EVERY_STATE_QOS, INSTANCE_QOS, STATUS_QOS
+from ik_node.ros.qos_mismatch import node_of
 
 LOOK_PERIOD_S = 0.1  # between two looks at the graph, which take longer than a message
 DISCOVERY_VARIABLES = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
@@ -62,7 +70,9 @@ def observe(target: str, timeout: float) -> tuple[Node, Observations]:
     observer.listen()
     observer.ask(end)
     wait_for(observer, observer.is_complete, end - monotonic())
-    return observer, observer.look()
+    seen = observer.look()
+    observer.ask_manager()
+    return observer, seen
 
 
 class Observer(Node):
@@ -93,16 +103,19 @@ class Observer(Node):
 
     def _topic(self, name: str) -> Topic:
         def ends(infos: list[Any]) -> tuple[End, ...]:
-            made = (End(f'{info.node_namespace.rstrip("/")}/{info.node_name}', info.topic_type,
-                        info.qos_profile) for info in infos)
+            made = (End(node_of(info), info.topic_type, info.qos_profile) for info in infos)
             return tuple(end for end in made if not hidden(end.node))
 
         return Topic(name, ends(self.get_publishers_info_by_topic(name)),
                      ends(self.get_subscriptions_info_by_topic(name)))
 
     def _named(self, kind: str, name: str) -> Topic:
-        default = f'{self._space}/{name}'
+        default = self._full_name(name)
         return self._topic(self.name_of(kind, default) or default)
+
+    def _full_name(self, name: str) -> str:
+        """Return the full name of what has this name in the namespace of the node."""
+        return name if name.startswith('/') else f'{self._space}/{name}'
 
     def look(self) -> Observations:
         """Renew the observations of the graph."""
@@ -118,8 +131,14 @@ class Observer(Node):
         seen.trajectory_topic = self._named(kind, f'{prefix}{MOTION_TOPICS[kind]}')
         seen.clock_topic = self._topic(CLOCK_TOPIC)
         seen.tf_publishers = sum(map(self.count_publishers, TF_TOPICS))
-        seen.action = f'{self._space}/{prefix}{ACTION_NAME}'
+        seen.action = self._full_name(f'{prefix}{ACTION_NAME}')
         seen.servers = self.count_services(f'{seen.action}/_action/send_goal')
+        seen.controllers = sorted(end.node for end in (
+            self._topic(f'{seen.action}{FEEDBACK_SUFFIX}').publishers
+            if seen.value('output') == 'action' else seen.listeners))
+        asked = [name for name, kind in self._of_node(
+            self.get_client_names_and_types_by_node).items() if kind == LIST_TYPE]
+        seen.manager_service = asked[0] if asked else self._full_name(service_of(prefix))
         of_node = {**self._of_node(self.get_publisher_names_and_types_by_node),
                    **self._of_node(self.get_subscriber_names_and_types_by_node)}
         seen.other_trajectory_topics = [
@@ -195,8 +214,19 @@ class Observer(Node):
             told = self._call(GetState, GetState.Request(), 'get_state', end)
             self.seen.state = told.current_state.label if told else ''
 
+    def ask_manager(self) -> None:
+        """Ask the controller manager, if there is one, for the states of its controllers."""
+        seen, kind = self.seen, list_type()
+        seen.has_manager = bool(self.count_services(seen.manager_service))
+        if seen.has_manager and kind is not None:
+            told = self._call(kind, kind.Request(), seen.manager_service,
+                              monotonic() + 2 * ANSWER_TIMEOUT_S)
+            seen.controller_states = states_of(told) if told else {}
+
     def _call(self, kind: Any, request: Any, name: str, end: float) -> Any:
-        client = self.create_client(kind, f'{self.seen.target}/{name}')
+        """Return the response of a service, of the node unless `name` begins with /, or None."""
+        client = self.create_client(kind, name if name.startswith('/')
+                                    else f'{self.seen.target}/{name}')
         while monotonic() < end:
             if wait_for(self, client.service_is_ready, min(ANSWER_TIMEOUT_S, end - monotonic())):
                 answer = client.call_async(request)

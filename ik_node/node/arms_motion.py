@@ -98,6 +98,7 @@ class ArmsMotion:
         self._meets: Contact | None = None
         self._planned: PlannedMotion | None = None  # until the controllers have settled
         self._motion: RunningMotion | None = None
+        self._failed: Callable[[], None] | None = None  # answers, once managers have
         self._last: ActiveTrajectory | None = None
         self._left: ActiveTrajectory | None = None  # the motion that the last ramp leaves
         self._repeated_until = -np.inf  # monotonic, s: until when that ramp is sent again
@@ -153,7 +154,7 @@ class ArmsMotion:
                     which: Callable[[GoalTask], bool] = lambda _task: True) -> None:
         if self._task is not None and which(self._task):
             self._status.report(self._task, GoalState.STOPPED, reason, sentence)
-            self._task = self._planned = None
+            self._task = self._planned = self._failed = None
         if self._waiting is not None and which(self._waiting[0]):
             self._status.report(self._waiting[0], GoalState.STOPPED, reason, sentence)
             self._waiting = None
@@ -334,6 +335,8 @@ class ArmsMotion:
         self._look()
         if self._planned is not None:
             self._send()
+        elif self._failed is not None:
+            self._failed()
         elif self._motion is None:
             self._warn_of_contact()
             self._next()
@@ -398,14 +401,30 @@ class ArmsMotion:
         off = self._off_step(motion, q, now - age)
         if off:
             done = self._rest()
-            self._end(GoalState.FAILED, Reason.OFF_TRACK, f'{off}; {done}')
+            self._fail(Reason.OFF_TRACK, f'{off}; {done}')
             return
         verdict = motion.monitor.observe(now - motion.active.began, q, age)
-        if verdict is not None:
-            reached = verdict.reason is Reason.REACHED
-            self._motion = None
-            self._end(GoalState.REACHED if reached else GoalState.FAILED, verdict.reason,
-                      verdict.sentence)
+        if verdict is None:
+            return
+        self._motion = None
+        if verdict.reason is Reason.REACHED:
+            self._end(GoalState.REACHED, verdict.reason, verdict.sentence)
+        else:
+            self._fail(verdict.reason, verdict.sentence)
+
+    def _fail(self, reason: Reason, sentence: str) -> None:
+        """End a goal as failed, with what the controller managers say of the controllers."""
+        asked = [self._outputs(name).manager.ask() for name in self._robot.controllers]
+
+        def end_once_said() -> None:
+            told = [said() for said in asked]
+            if None not in told:
+                self._failed = None
+                self._end(GoalState.FAILED, reason, '; '.join(
+                    [sentence, *dict.fromkeys(filter(None, told))]))
+
+        self._failed = end_once_said
+        end_once_said()
 
     def _off_step(self, motion: RunningMotion, q: np.ndarray, measured_at: float) -> str:
         """Return which joint is not where it should be at the time, '' if all are."""

@@ -23,10 +23,11 @@ from ik_node.node.arms_robot import ArmsRobot, make_arms, require_frame_known
 from ik_node.node.callback_delay import CallbackDelay
 from ik_node.node.goal_queue import LATE_ANSWERS
 from ik_node.node.goal_status import GoalTask, StatusReporter
-from ik_node.node.outputs import prefix_of, TopicOutput
+from ik_node.node.outputs import TopicOutput
 from ik_node.node.send_order import Precedence, SendTime
 from ik_node.node.stamp_check import StampCheck
 from ik_node.node.time_jumps import TimeJumps
+from ik_node.ros.controller_manager import prefix_of
 from ik_node.ros.description import Description
 from ik_node.ros.joint_states import JointStates
 from ik_node.ros.message_origin import MessageInfo, request_origin, tell_origin

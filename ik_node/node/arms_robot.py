@@ -128,7 +128,7 @@ def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
 
 
 def _controllers(options: ArmsOptions) -> dict[str, list[str]]:
-    names = [name.strip('/') for name in options.controllers if name]
+    names = [name.rstrip('/') for name in options.controllers if name]
     joints = [text.split() for text in options.controller_joints if text]
     if not names or len(names) != len(joints) or len(set(names)) < len(names):
         raise ParameterError(

@@ -45,6 +45,8 @@ MAX_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to 
 MAX_PLANS = 5  # trajectories sent for one goal if they arrive too late to be joined
 MAX_RAMPS = 3  # ramps planned, each further ahead, if they are not ready in time
 MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
+# An inactive controller may be why.
+MANAGED_REASONS = Reason.NOT_MOVING, Reason.REFUSED, Reason.INTERRUPTED
 LONG_PATH_POSES = 100  # from which on a path is planned beside the other callbacks, from rest
 
 Ramp = Callable[[StartState, MotionLimits], Trajectory]
@@ -487,7 +489,23 @@ class Motion:
                 done = f'; {self.ramp_down(robot)}'
             except IkNodeError as error:
                 done = f'; the motion goes on, because: {error}'
-        self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence + done)
+        self._answer_failed(task, verdict, done)
+
+    def _answer_failed(self, task: GoalTask, verdict: Verdict, done: str = '') -> None:
+        """End a goal as failed; with what the controller manager says, if there is one."""
+        said = self._output.manager.ask() if verdict.reason in MANAGED_REASONS \
+            and self._goals.current is task else str
+
+        def end_once_said() -> None:
+            told = said()
+            if told is not None:
+                self._goals.end(task, GoalState.FAILED, verdict.reason,
+                                verdict.sentence + (told and f'; {told}') + done)
+
+        if said() is None:
+            self._goals.under_way(task, end_once_said, '')
+        else:
+            end_once_said()
 
     def _explained(self, verdict: Verdict, robot: Robot) -> Verdict:
         """Return the verdict, or the jump of simulated time that explains a failure."""
@@ -510,7 +528,7 @@ class Motion:
         q, _ = self._arm.last(robot)
         if q is not None:
             self._note_measured_error(task, robot, q)
-        self._goals.end(task, GoalState.FAILED, verdict.reason, verdict.sentence)
+        self._answer_failed(task, verdict)
 
     def _note_measured_error(self, task: GoalTask, robot: Robot, q: np.ndarray) -> None:
         goal = task.goal or Goal(forward_kinematics(robot.chain, task.q_goal))

@@ -26,9 +26,12 @@ from ik_node.node.settings import StartOptions
 from ik_node.node.trajectory_bytes import middleware_reads_it, serialized_trajectory
 from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 from ik_node.ros.clocks import both_clocks
+from ik_node.ros.controller_manager import ControllerManager, prefix_of
 from ik_node.ros.messages import trajectory_message
+from ik_node.ros.qos_mismatch import node_of
 from ik_node.text import shown
 
+FEEDBACK_SUFFIX = '/_action/feedback'  # of a topic that the server of an action publishes
 LISTENER_SETTLE_S = 0.2  # after discovery, in which messages may be lost
 POSITION_PERIOD_S = 2e-3  # between positions for a forward command controller
 MAX_POSITION_GAP_S = 0.05  # between positions; after a longer one the next would be a leap
@@ -51,12 +54,15 @@ class Output(Protocol):
         Called with the Verdict of the controller on the last trajectory, if it reports one.
     steady : bool
         Whether trajectories may be streamed.
+    manager : ControllerManager
+        That knows the state of the controller, if it does not do what it is sent.
 
     """
 
     name: str
     on_end: Callable[[Verdict], None]
     steady: bool
+    manager: ControllerManager
 
     def listeners(self) -> int:
         """Return the number of controllers that listen."""
@@ -111,12 +117,6 @@ def make_output(node: Node, options: StartOptions, active_flag: ActiveFlag) -> O
     return OUTPUT_KINDS[options.output](node, prefix_of(options.controller), active_flag)
 
 
-def prefix_of(controller: str) -> str:
-    """Return what comes before the names of a controller's topics and actions."""
-    controller = controller.strip('/')
-    return f'{controller}/' if controller else ''
-
-
 class TopicOutput:
     """Publishes to ``joint_trajectory``; the controller says nothing."""
 
@@ -131,6 +131,8 @@ class TopicOutput:
         self._publisher = node.create_publisher(self.message_type, f'{prefix}{self.topic}', 1)
         self._listener_seen: float | None = None
         self.name = self._publisher.topic_name
+        self.manager = ControllerManager(node, prefix, lambda: map(
+            node_of, node.get_subscriptions_info_by_topic(self.name)))
         self.on_end: Callable[[Verdict], None] = lambda verdict: None
 
     def listeners(self) -> int:
@@ -277,6 +279,8 @@ class ActionOutput:
         self._action = TrajectoryAction(node, f'{prefix}{ACTION_NAME}',
                                         lambda verdict: self.on_end(verdict))
         self.name = self._action.name
+        self.manager = ControllerManager(node, prefix, lambda: map(
+            node_of, node.get_publishers_info_by_topic(f'{self.name}{FEEDBACK_SUFFIX}')))
         self.on_end: Callable[[Verdict], None] = lambda verdict: None
 
     def listeners(self) -> int:

@@ -136,8 +136,9 @@ IK_NODE = (
         'frame_id that stands for the present tool centre point in goals; a link of this name '
         'comes first', fills='tool_frame'),
     Row('controller', '',
-        'name of the controller: trajectories go to <controller>/joint_trajectory; empty: '
-        'joint_trajectory', live=False, fills='controller'),
+        'name of the controller, in the namespace of the node unless it begins with /: '
+        'trajectories go to <controller>/joint_trajectory; empty: joint_trajectory', live=False,
+        fills='controller'),
     Row('output', 'topic',
         'how motions reach the controller: topic (joint_trajectory), action '
         '(follow_joint_trajectory, needs control_msgs), or position (<controller>/commands of a '

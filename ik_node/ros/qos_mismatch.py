@@ -100,10 +100,15 @@ class QosLog:
             why = mismatch(own, other) if ours_offers else mismatch(other, own)
             if why:
                 found[bytes(end.endpoint_gid)] = (
-                    f'nothing on {topic} {way} {end.node_namespace.rstrip("/")}/{end.node_name}: '
+                    f'nothing on {topic} {way} {node_of(end)}: '
                     f'it {theirs} {_words(other)}; {self.get_fully_qualified_name()} {ours} '
                     f'{_words(own)} ({why})')
         return found
+
+
+def node_of(end: Any) -> str:
+    """Return the full name of the node of a publisher or subscription on the graph."""
+    return f'{end.node_namespace.rstrip("/")}/{end.node_name}'
 
 
 def mismatch(offered: QoSProfile, asked: QoSProfile) -> str:

@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 
 from ik_node.doctor.command import diagnose
 from ik_node.doctor.observations import End, Heard, Observations, Topic
+from ik_node.ros.controller_manager import LIST_SERVICE, prefix_of, service_of
 
 NAME = '/ik_node'
 ARM = {'urdf_file': str(robots.ARMS['six_axis_arm'].path)}
@@ -246,8 +247,8 @@ def listening(name, node='/joint_trajectory_controller'):
     ('', {}, '/left/arm/joint_trajectory', 'set controller:=left/arm'),
     ('', {'controller': 'arm'}, '/joint_trajectory', 'set controller to an empty string'),
     ('/left', {}, '/left/arm/joint_trajectory', 'set controller:=arm'),
-    ('/left', {}, '/right/arm/joint_trajectory',
-     'remap: -r /left/joint_trajectory:=/right/arm/joint_trajectory'),
+    ('/left', {}, '/right/arm/joint_trajectory', 'set controller:=/right/arm'),
+    ('/left', {}, '/joint_trajectory', 'remap: -r /left/joint_trajectory:=/joint_trajectory'),
     ('', {}, '/trajectories', 'remap: -r /joint_trajectory:=/trajectories')])
 def test_controller_listens_on_another_topic(namespace, values, heard_on, remedy):
     """The listener, its topic, and the value to set are named."""
@@ -256,6 +257,38 @@ def test_controller_listens_on_another_topic(namespace, values, heard_on, remedy
                       other_trajectory_topics=[listening(heard_on)]), 'problem',
                 f'nobody takes trajectories on {namespace}/joint_trajectory, but '
                 f'/joint_trajectory_controller listens on {heard_on}', remedy)
+
+
+@pytest.mark.parametrize('controllers, states, words', [
+    (['/left/arm'], {'arm': 'inactive', 'hand': 'active'},
+     "'arm' is inactive, says /left/controller_manager: it moves nothing; ros2 control "
+     'set_controller_state -c /left/controller_manager arm active'),
+    ([], {'arm': 'unconfigured'}, 'arm inactive, then ros2 control')],
+    ids=['inactive', 'unconfigured, so it does not listen'])
+def test_controller_that_is_not_active(controllers, states, words):
+    """What its manager says of it, and the commands that activate it."""
+    findings = found('controller', values={**ARM, 'controller': '/left/arm/'},
+                     controllers=controllers, has_manager=True, controller_states=states,
+                     manager_service='/left/controller_manager/list_controllers',
+                     trajectory_topic=listening('/left/arm/joint_trajectory', '/left/arm'))
+    assert_only(findings[1:], 'problem', words)
+
+
+def test_manager_that_cannot_be_asked():
+    """Without its messages the states are not known, which is said."""
+    findings = found('controller', has_manager=True, trajectory_topic=listening('/trajectories'),
+                     manager_service='/controller_manager/list_controllers')
+    assert_only(findings[1:], 'skipped', 'controller_manager_msgs is not installed here',
+                'sudo apt install ros-')
+
+
+@pytest.mark.parametrize('controller, prefix, service', [
+    ('', '', 'controller_manager/list_controllers'), ('/', '', LIST_SERVICE),
+    ('arm', 'arm/', LIST_SERVICE), ('arm/', 'arm/', LIST_SERVICE),
+    ('left/arm', 'left/arm/', f'left/{LIST_SERVICE}'), ('/arm', '/arm/', f'/{LIST_SERVICE}')])
+def test_names_of_a_controller(controller, prefix, service):
+    """A leading / stays: the controller is not in the namespace of the node then."""
+    assert (prefix_of(controller), service_of(prefix_of(controller))) == (prefix, service)
 
 
 def test_controllers_of_other_arms_are_not_reported():

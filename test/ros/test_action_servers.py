@@ -5,9 +5,10 @@
 import importlib.util
 
 from harness import ARM, latest, NOT_BUILT, Probe, process, READY, reasons, run_system
+from managers import Manager
 import numpy as np
 import pytest
-from rclpy.action import ActionServer
+from rclpy.action import ActionServer, GoalResponse
 
 from ik_node.node.motion import MAX_PLANS
 from ik_node.ros.action_client import ACTION_NAME, action_type
@@ -30,6 +31,28 @@ def test_a_controller_with_other_joints_refuses(tmp_path, probe):
         assert reasons(probe, stamp) == ['ACCEPTED', 'REFUSED']
         probe.wait(lambda: '6 joints' in probe.sim.output)
         assert np.abs(latest(probe) - [*READY[:5], 0.0]).max() == 0.0
+
+
+@pytest.mark.skipif(importlib.util.find_spec('controller_manager_msgs') is None,
+                    reason=NOT_BUILT)
+@over_dds
+def test_a_refusal_by_an_inactive_controller(tmp_path, probe):
+    """The action of an inactive controller refuses all; the manager is beside the controller."""
+    manager = Manager(probe, '/left/controller_manager')
+    manager.states['probe'] = 'inactive'
+    server = ActionServer(probe, action_type(), f'/left/arm/{ACTION_NAME}', lambda handle: None,
+                          goal_callback=lambda request: GoalResponse.REJECT)
+    probe.create_timer(0.02, lambda: probe.publish_state(
+        [f'joint_{k}' for k in range(1, 7)], READY))
+    with process('ik_node', tmp_path, {
+            'urdf_file': ARM, 'output': 'action', 'controller': '/left/arm'}):
+        probe.wait_for_node()
+        probe.wait_until_ready()
+        stamp = probe.send_joints(THERE)
+        assert reasons(probe, stamp) == ['ACCEPTED', 'REFUSED']
+        assert "/left/controller_manager says: 'probe' is inactive; activate it: " \
+            in probe.final(stamp)['message']
+    server.destroy()
 
 
 @pytest.mark.fault('start, end and middleware', 'no action server yet',

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several arms of which one controller does not do its part: nothing goes on alone."""
 
+from importlib.util import find_spec
 import signal
 from time import monotonic
 
 from arms_rig import ArmsProbe, controllers, READY, running, SIMULATED, URDF
 from geometry_msgs.msg import Pose, PoseArray
 from geometry_oracle import Oracle
-from harness import COLD_START, process, reasons
+from harness import COLD_START, NOT_BUILT, process, reasons
+from managers import Manager
 import numpy as np
 import pytest
 import robots
@@ -33,6 +35,21 @@ def test_if_one_arm_does_not_follow_all_stop(tmp_path):
         assert "of 'right_controller' is " in answer['message']
         assert 'all arms come to rest in' in answer['message']
         probe.wait(lambda: len(probe.sent['left_controller']) == 2, what='the stop')
+
+
+@pytest.mark.skipif(find_spec('controller_manager_msgs') is None, reason=NOT_BUILT)
+def test_an_inactive_controller_is_named(tmp_path):
+    """The arm whose controller is inactive is named, and how it is activated."""
+    with running(tmp_path, right_controller={'silent': True}) as probe:
+        manager = Manager(probe)
+        manager.states |= {'left_controller': 'active', 'right_controller': 'inactive'}
+        assert greet(probe, '/ik_arms', 15.0, probe.poses)
+        answer = probe.final(probe.send_posture(both(pan=0.8, lift=-0.4, elbow=0.2, torso=0.8)))
+        assert (answer['state'], answer['reason']) == ('failed', 'OFF_TRACK'), answer
+        assert "'left_controller' is active" in answer['message']
+        assert answer['message'].endswith(
+            "'right_controller' is inactive; activate it: ros2 control set_controller_state -c "
+            '/controller_manager right_controller active')
 
 
 NO_STOP = """

@@ -17,7 +17,9 @@ KINDS = {('topics', 'publish'): 'publisher', ('topics', 'subscribe'): 'subscribe
 # Older versions of moveit_msgs do not have it.
 SERVO_SWITCH = 'moveit_msgs' + '.srv._servo_command_type' * (find_spec('moveit_msgs') is not None)
 # What a node has only if a package is there that is not on PyPI.
-NEEDS = {('ik_node', 'subscriber', '/tf'): 'tf2_ros',
+NEEDS = {**{(node, 'client', '/controller_manager/list_controllers'): 'controller_manager_msgs'
+            for node in ('ik_node', 'ik_arms')},
+         ('ik_node', 'subscriber', '/tf'): 'tf2_ros',
          ('ik_node', 'subscriber', '/tf_static'): 'tf2_ros',
          ('ik_node', 'subscriber', '/ik_node/delta_joint_cmds'): 'control_msgs',
          ('ik_node', 'service', '/ik_node/switch_command_type'): SERVO_SWITCH,
