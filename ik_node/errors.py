@@ -63,6 +63,8 @@ class Reason(str, Enum):
     MODEL_MISSING = 'MODEL_MISSING', 'no usable robot description has arrived yet'
     STATE_MISSING = 'STATE_MISSING', 'no joint state has arrived'
     STATE_INCOMPLETE = 'STATE_INCOMPLETE', 'the joint states lack a joint of the chain'
+    STATE_OTHER_JOINTS = ('STATE_OTHER_JOINTS', 'the joint states name no joint of the chain; '
+                          'their names, or the URDF, are those of another robot')
     STATE_STALE = 'STATE_STALE', 'the joint states are older than state.timeout'
     STATE_INVALID = ('STATE_INVALID', 'the joint states are invalid (NaN, wrong lengths), or '
                      'contradict one another')

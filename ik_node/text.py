@@ -4,8 +4,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+MAX_LISTED_NAMES = 5
 # From the first start on a machine until goals to poses are taken: 63 s where it was measured.
 COMPILATION_TIME = 'about a minute of processor time'
+
+
+def listed(names: Sequence[str], length: int = MAX_LISTED_NAMES) -> str:
+    """Return the first few names, separated by commas."""
+    more = f' and {len(names) - length} more' if len(names) > length else ''
+    return ', '.join(names[:length]) + more
 
 
 def quote(name: object, length: int = 80) -> str:

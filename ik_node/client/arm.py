@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from math import inf
 import random
 from threading import Lock
 from time import monotonic
@@ -31,7 +32,7 @@ from ik_node.client.poses import stamped_point
 from ik_node.client.scene import SceneClient
 from ik_node.client.sequences import Motion, SequenceClient
 from ik_node.client.streams import Jog, Stream
-from ik_node.errors import ParameterError
+from ik_node.errors import ParameterError, StateError
 from ik_node.motion.taught_path import TaughtPath
 from ik_node.motion.waypoints import at_limits
 from ik_node.ros.clocks import nanoseconds_of
@@ -720,8 +721,16 @@ class Arm(GoalMethods[GoalHandle]):
                 connection.node.create_subscription(JointState, self._states_topic,
                                                     self._on_state, BEST_EFFORT_QOS)
         positions = self._states.positions
-        self._await(lambda: all(name in positions for name in names) if names else positions,
-                    self._states_topic)
+        try:
+            self._await(lambda: all(name in positions for name in names) if names else positions,
+                        self._states_topic)
+        except AnswerTimeoutError as error:
+            if not positions:
+                raise
+            try:  # others have come
+                self._states.state(names, 0.0, inf)
+            except StateError as why:
+                raise AnswerTimeoutError(f'{error}: {why}') from None
 
     def _on_state(self, message: JointState) -> None:
         self._states.take(message, 1e-9 * nanoseconds_of(message.header.stamp))

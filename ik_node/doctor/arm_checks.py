@@ -4,14 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from ik_node.doctor.node_checks import (
     Finding,
     Findings,
-    listed,
     Model,
     ok,
     problem,
@@ -24,7 +21,7 @@ from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.node.arm_state import VELOCITY_MARGIN
 from ik_node.ros.joint_states import JointStates
-from ik_node.text import quote
+from ik_node.text import listed, quote
 
 MIN_STATE_RATE_HZ = 10.0  # with fewer joint states a motion cannot be monitored well
 # In a few seconds no joint travels so many times its range: two publishers contradict each other.
@@ -87,18 +84,15 @@ def check_joint_states(seen: Observations, model: Model) -> Findings:
     try:
         joints.state(names, seen.end, seen.value('state.timeout'))
     except StateError as error:
-        known = listed([quote(name) for name in joints.positions])
-        if joints.positions and not joints.positions.keys() & set(names):
-            yield problem(
-                f'the joint states on {topic.name}, from {publishers}, are those of another '
-                f'robot: they name {known}; the arm has {listed(list(map(quote, names)))}',
-                'load the URDF of the robot that runs, or remap joint_states to the topic of '
-                'this arm' + _prefix_hint(names, joints.positions))
-            return
-        yield problem(f'{error} ({topic.name}, from {publishers})', {
+        what, remedy = str(error), {
             Reason.STATE_INVALID: correct,
             Reason.STATE_STALE: 'look why they have stopped',
-        }.get(error.reason, f'let every joint of the arm be published, not only {known}'))
+            Reason.STATE_INCOMPLETE: 'let every joint of the arm be published, not only '
+                                     + listed([quote(name) for name in joints.positions]),
+        }.get(error.reason)
+        if remedy is None:  # it says what to do
+            what, _, remedy = what.rpartition('; ')
+        yield problem(f'{what} ({topic.name}, from {publishers})', remedy)
         return
     if not refused:
         yield ok(f'{len(names)} joints on {topic.name} from {publishers}')
@@ -136,18 +130,6 @@ def check_sources(seen: Observations, model: Model) -> Findings:
         age = seen.behind(seen.states)
         yield ok(f'{publishers}, {rate:.0f} Hz'
                  + ('' if age is None else f', by their stamps {1e3 * age:.1f} ms old'))
-
-
-def _prefix_hint(names: tuple[str, ...], heard: Iterable[str]) -> str:
-    """Return the hint that all names differ by the same prefix; '' if they do not."""
-    heard = tuple(heard)
-    for long, short, where in ((heard, names, 'the URDF lacks'), (names, heard, 'only the URDF '
-                                'has')):
-        prefixes = {name.removesuffix(short[0]) for name in long if name.endswith(short[0])}
-        for prefix in prefixes - {''}:
-            if {prefix + name for name in short} <= set(long):
-                return f'; {where} the prefix {quote(prefix)}'
-    return ''
 
 
 def _publishers(seen: Observations) -> list[str]:

@@ -27,9 +27,8 @@ from ik_node.ros.action_client import ACTION_NAME
 from ik_node.ros.controller_manager import ACTIVE_STATE, how_to_activate, prefix_of
 from ik_node.ros.parameters import IK_NODE
 from ik_node.ros.status_messages import GoalState, values_of
-from ik_node.text import COMPILATION_TIME, quote
+from ik_node.text import COMPILATION_TIME, listed, quote
 
-MAX_LISTED_NAMES = 5
 START_CONTROLLER = 'start or activate the controller, or name it by the parameter controller'
 
 
@@ -95,12 +94,6 @@ def warning(what: str, remedy: str) -> Finding:
 def problem(what: str, remedy: str) -> Finding:
     """Return a finding that keeps goals from being reached."""
     return Finding(Level.PROBLEM, what, remedy)
-
-
-def listed(names: list[str]) -> str:
-    """Return the first few names, separated by commas."""
-    more = f' and {len(names) - MAX_LISTED_NAMES} more' if len(names) > MAX_LISTED_NAMES else ''
-    return ', '.join(names[:MAX_LISTED_NAMES]) + more
 
 
 def read_model(seen: Observations) -> Model:

@@ -31,7 +31,8 @@ from ik_node.solver.remedy import remedy_values, with_best
 WATCH_PERIOD_S = 0.02  # while a goal is active
 WORK_SLICE_S = 0.01  # for which goals are worked off before other callbacks run
 START_GRACE_S = 2.0  # after the model arrived, in which goals wait for missing parts
-STARTUP_REASONS = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.NO_LISTENER
+STARTUP_REASONS = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.STATE_OTHER_JOINTS, \
+    Reason.NO_LISTENER
 UNREACHABLE_REASONS = (
     Reason.OUT_OF_REACH, Reason.INNER_VOID, Reason.ORIENTATION_OUT_OF_REACH, Reason.BEYOND_LIMIT,
     Reason.OTHER_BRANCH, Reason.NO_SOLUTION, Reason.NEAREST, Reason.COLLISION, Reason.TOO_HEAVY,

@@ -169,6 +169,8 @@ class Health:
             if error.reason is Reason.START_OUT_OF_LIMITS:
                 _posture(robot, q, values)  # for the figures
                 return [(Check.OUT_OF_LIMITS, str(error))]  # which says what to do
+            if error.reason is Reason.STATE_OTHER_JOINTS:
+                return [(Check.STATE_OLD, str(error))]  # which says what to do
             if error.reason in (Reason.STATE_INVALID, Reason.TIME_JUMPED):
                 return [Check.STATE_INVALID.found(str(error))]
             if error.reason is Reason.NODE_LATE:
@@ -201,6 +203,9 @@ def _posture(robot: Robot, q: np.ndarray, values: dict[str, Any]) -> Findings:
                'smallest_singular_value': f'{smallest:.4f}'}
     thresholds = settings.thresholds
     unit = 'rad' if chain.revolute[k] else 'm'
+    preferred = settings.solver.preferred
+    if np.abs(chain.difference(q, preferred)).max() <= settings.monitor.joint_tolerance:
+        return []  # at home it stands as was asked for
     if margin < thresholds.limit_margin:
         findings.append(Check.LIMIT.found(
             f'joint {joint} stands {margin:.3g} {unit} from its limit, the threshold is '

@@ -54,8 +54,9 @@ CODES_BY_REASON = {
     **dict.fromkeys((Reason.OUT_OF_REACH, Reason.INNER_VOID, Reason.ORIENTATION_OUT_OF_REACH,
                      Reason.BEYOND_LIMIT, Reason.OTHER_BRANCH, Reason.NO_SOLUTION),
                     'NO_IK_SOLUTION'),
-    **dict.fromkeys((Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.STATE_STALE,
-                     Reason.STATE_INVALID, Reason.NODE_LATE), 'ROBOT_STATE_STALE'),
+    **dict.fromkeys((Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.STATE_OTHER_JOINTS,
+                     Reason.STATE_STALE, Reason.STATE_INVALID, Reason.NODE_LATE),
+                    'ROBOT_STATE_STALE'),
     **dict.fromkeys((Reason.FRAME_MISSING, Reason.FRAME_UNKNOWN), 'FRAME_TRANSFORM_FAILURE'),
     Reason.START_OUT_OF_LIMITS: 'START_STATE_INVALID', Reason.DEADLINE: 'TIMED_OUT'}
 STOP_EVENT = 'stop'

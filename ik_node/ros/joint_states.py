@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from math import isfinite, isinf, isnan
 from typing import Any
 
 import numpy as np
 
 from ik_node.errors import Reason, StateError
-from ik_node.text import quote
+from ik_node.text import listed, quote
 
 MAX_JOINT_NAMES = 5000  # in a message, and remembered while there is no robot description
 
@@ -40,8 +40,9 @@ class JointStates:
         self.ignored = 0
         self.complaint = ''
         self._complaint_time = -np.inf
+        self._others: Sequence[str] | None = None  # names of a message without a known joint
 
-    def take(self, message: Any, now: float, known: Container[str] | None = None) -> bool:
+    def take(self, message: Any, now: float, known: frozenset[str] | None = None) -> bool:
         """
         Store a sensor_msgs/JointState; return whether all of it was valid.
 
@@ -58,6 +59,8 @@ class JointStates:
                 f'it has {len(names)} names and {len(velocities)} velocities', now)
         if len(set(names)) != len(names):
             return self.leave_out('it names a joint twice', now)
+        if not names or known is not None and known.isdisjoint(names):
+            self._others = names
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         for name, position, velocity in zip(names, positions, velocities or [0.0] * len(names)):
             if not self._remembers(name, known):
@@ -76,7 +79,7 @@ class JointStates:
             self.stamps[name] = stamp
         return self._complaint_time != now
 
-    def _remembers(self, name: str, known: Container[str] | None) -> bool:
+    def _remembers(self, name: str, known: frozenset[str] | None) -> bool:
         if known is not None:
             return name in known
         return name in self.positions or len(self.positions) < MAX_JOINT_NAMES
@@ -120,6 +123,10 @@ class JointStates:
         why = ''
         if now - self._complaint_time < max(timeout, 1.0):
             why = f' (left out: {self.complaint})'
+        if len(missing) == len(joints) and not why and (
+                self._others is not None or self.positions):
+            raise StateError(_other_names(joints, [*self.positions, *(self._others or ())]),
+                             Reason.STATE_OTHER_JOINTS)
         if len(missing) == len(joints):
             raise StateError(f'no joint state has arrived{why}',
                              Reason.STATE_INVALID if why else Reason.STATE_MISSING)
@@ -134,3 +141,23 @@ class JointStates:
                              Reason.STATE_INVALID if why else Reason.STATE_STALE)
         return (np.array([self.positions[name] for name in joints]),
                 np.array([self.velocities[name] for name in joints]))
+
+
+def _other_names(joints: Sequence[str], heard: Sequence[str]) -> str:
+    """Return the sentence about joint states that name other joints than the arm's."""
+    if not heard:
+        return 'the joint states name no joint; let them have the name and position of each'
+    return (f'the joint states name {listed([*map(quote, heard)])}, and none of the joints of the '
+            f'arm, {listed([*map(quote, joints)])}{_prefix_hint(joints, heard)}; load the URDF of '
+            'the robot that runs, or remap joint_states to the topic of this arm')
+
+
+def _prefix_hint(names: Sequence[str], heard: Sequence[str]) -> str:
+    """Return the hint that all names differ by the same prefix; '' if they do not."""
+    for long, short, where in ((heard, names, 'the URDF lacks'),
+                               (names, heard, 'only the URDF has')):
+        prefixes = {name.removesuffix(short[0]) for name in long if name.endswith(short[0])}
+        for prefix in prefixes - {''}:
+            if {prefix + name for name in short} <= {*long}:
+                return f' ({where} the prefix {quote(prefix)})'
+    return ''

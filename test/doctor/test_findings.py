@@ -309,8 +309,8 @@ def test_action_is_served_by_another_controller():
 
 
 @pytest.mark.parametrize('names, hint', [
-    (['shoulder_pan', 'elbow'], 'of this arm'),
-    ([f'left_joint_{k}' for k in range(1, 7)], "; the URDF lacks the prefix 'left_'")])
+    (['shoulder_pan', 'elbow'], ''), (['A1', 'A2', 'A3', 'A4', 'A5', 'A6'], ''),
+    ([f'left_joint_{k}' for k in range(1, 7)], " (the URDF lacks the prefix 'left_')")])
 def test_joint_states_of_another_robot(names, hint):
     """Joints of both are named, and a common prefix; there is no second finding."""
     message = JointState(name=names, position=[0.0] * len(names))
@@ -319,10 +319,11 @@ def test_joint_states_of_another_robot(names, hint):
             'states_topic': Topic('/joint_states', (End('/driver', '', QoSProfile(depth=1)),)),
             'end': 2.0}
     finding, = found('joint states', **seen)
-    assert finding.level.value == 'problem' and finding.remedy.endswith(hint)
-    assert f"are those of another robot: they name '{names[0]}', '{names[1]}'" in finding.what
-    assert "the arm has 'joint_1', 'joint_2'" in finding.what
-    assert 'load the URDF of the robot that runs' in finding.remedy
+    assert finding.level.value == 'problem'
+    assert f"the joint states name '{names[0]}', '{names[1]}'" in finding.what
+    assert f"none of the joints of the arm, 'joint_1', 'joint_2', 'joint_3', 'joint_4', " \
+        f"'joint_5' and 1 more{hint} (/joint_states, from /driver)" in finding.what
+    assert finding.remedy.startswith('load the URDF of the robot that runs')
     assert_only(found('state source', **seen), 'ok', '/driver, 50 Hz')
 
 
@@ -336,6 +337,12 @@ def test_rate_of_joint_states(rate, level, words):
                       states_topic=Topic('/joint_states', (
                           End('/driver', '', QoSProfile(depth=1)),)), end=100.0 / rate),
                 level, words)
+
+
+def test_joint_states_of_no_joint():
+    """Messages that are empty are not those of nobody, and there is something to do."""
+    assert_only(found('joint states', states=[heard(JointState())], end=0.1), 'problem',
+                'the joint states name no joint', 'let them have the name and position of each')
 
 
 def test_joint_states_with_one_joint_of_the_arm():

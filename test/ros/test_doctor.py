@@ -389,8 +389,8 @@ def test_controller_on_another_topic_and_another_robot(nodes, play):
     answer.has('controller', 'problem', 'nobody takes trajectories on /joint_trajectory, but '
                '/joint_trajectory_controller listens on /arm_controller/joint_trajectory',
                'set controller:=arm_controller')
-    answer.has('joint states', 'problem', 'from /driver, are those of another robot',
-               "'shoulder', 'elbow'", "the arm has 'joint_1', 'joint_2'", 'load the URDF')
+    answer.has('joint states', 'problem', 'from /driver', "the joint states name 'shoulder', "
+               "'elbow', and none of the joints of the arm, 'joint_1', 'joint_2'", 'load the URDF')
     assert answer.of('state source') == ['ok']
 
 

@@ -106,6 +106,18 @@ def test_a_posture_is_judged_by_its_thresholds(ready, posture, level, words, par
     ready.says(level, *words)
 
 
+def test_home_is_no_warning(ready):
+    """An arm that stands in its preferred posture is where it should be, also if singular."""
+    ready.posture = SINGULAR
+    ready.says(WARN, 'singular')
+    assert ready.set_parameters('/ik_node', {'solver.preferred_positions': SINGULAR}).successful
+    assert ready.says(OK) == 'ready' and ready.figure('smallest_singular_value') < 0.03
+    ready.posture = [*SINGULAR[:5], SINGULAR[5] + 0.1]
+    ready.says(WARN, 'singular')
+    middle = (0.5 * (MODEL.lowerPositionLimit + MODEL.upperPositionLimit)).tolist()
+    assert ready.set_parameters('/ik_node', {'solver.preferred_positions': middle}).successful
+
+
 def test_readiness_is_reported_at_once(ready):
     """By the stamps of the reports, which are a second apart while nothing changes."""
     stamps = []

@@ -75,12 +75,18 @@ def test_no_joint_state(tmp_path, probe):
 
 
 @pytest.mark.fault('joint states',
-                   'joints missing or twice, NaN, names and positions of other lengths, far '
-                   'outside the limits, impossible velocity',
+                   'joints missing, twice or of other names, NaN, names and positions of other '
+                   'lengths, far outside the limits, impossible velocity',
                    'goals are refused with what is wrong until good ones come')
-@pytest.mark.parametrize('names, positions, velocities, reason, words', usual_first(2, [
+@pytest.mark.parametrize('names, positions, velocities, reason, words', usual_first(3, [
     (NAMES[:5], READY[:5], None, 'STATE_INCOMPLETE', "'joint_6'"),
+    ([f'A{k}' for k in range(1, 7)], READY, None, 'STATE_OTHER_JOINTS',
+     "the joint states name 'A1', 'A2', 'A3', 'A4', 'A5' and 1 more, and none of the joints of "
+     "the arm, 'joint_1', "),
     (NAMES, [math.nan, *READY[1:]], None, 'STATE_INVALID', "'joint_1' is nan"),
+    ([f'left_{name}' for name in NAMES], READY, None, 'STATE_OTHER_JOINTS',
+     "(the URDF lacks the prefix 'left_'); load the URDF of the robot that runs"),
+    ([], [], None, 'STATE_OTHER_JOINTS', 'the joint states name no joint'),
     (NAMES, READY, [0.0] * 5 + [math.inf], 'STATE_INVALID', "'joint_6' is inf"),
     (NAMES, READY[:4], None, 'STATE_INVALID', '4 positions'),
     ([*NAMES[:5], 'joint_1'], READY, None, 'STATE_INVALID', 'twice'),
