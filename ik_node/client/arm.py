@@ -108,6 +108,7 @@ class Arm(GoalMethods[GoalHandle]):
         self._states, self._states_topic = JointStates(), ''
         self._recorders: list[StateRecorder] = []
         self._tip: PoseStamped | None = None
+        self._tip_is_old = False  # of another tool
         self._named: dict[str, dict[str, float]] | None = None
         self._tools: dict[str, NDArray[np.float64]] | None = None
         self._named_lists = 0  # how many have come
@@ -437,12 +438,11 @@ class Arm(GoalMethods[GoalHandle]):
             there is no tool of this name.
 
         """
-        handle = self._connection.set_parameters({
+        return self._connection.set_parameters({
             'tool.name': name,
             'tool.position': [float(number) for number in np.ravel(position)],
-            'tool.orientation': [float(number) for number in np.ravel(orientation)]})
-        handle.on_end(self._forget_description)
-        return handle
+            'tool.orientation': [float(number) for number in np.ravel(orientation)]},
+            self._forget_tool)
 
     def save_named(self, name: str) -> Handle[str]:
         """
@@ -609,7 +609,7 @@ class Arm(GoalMethods[GoalHandle]):
             If none comes.
 
         """
-        return matrix_from_pose(self._first_tip_pose().pose)
+        return matrix_from_pose(self._tip_pose(lambda: not self._tip_is_old).pose)
 
     # ---- gripper ------------------------------------------------------------
 
@@ -643,7 +643,8 @@ class Arm(GoalMethods[GoalHandle]):
 
     # ---- inside -------------------------------------------------------------
 
-    def _forget_description(self) -> None:
+    def _forget_tool(self) -> None:
+        self._tip_is_old = True
         for name in ('_description', 'kinematics', 'solver'):
             self.__dict__.pop(name, None)
 
@@ -701,14 +702,14 @@ class Arm(GoalMethods[GoalHandle]):
         return random.randrange(MAX_STAMP_OFFSET_NS)
 
     def _base_frame(self) -> str:
-        return str(self._first_tip_pose().header.frame_id)
+        return str(self._tip_pose().header.frame_id)
 
-    def _first_tip_pose(self) -> PoseStamped:
-        self._await(lambda: self._tip is not None, f'{self.name}/tip_pose')
+    def _tip_pose(self, condition: Callable[[], bool] = lambda: True) -> PoseStamped:
+        self._await(lambda: self._tip is not None and condition(), f'{self.name}/tip_pose')
         return self._tip
 
     def _on_tip_pose(self, message: PoseStamped) -> None:
-        self._tip = message
+        self._tip, self._tip_is_old = message, False
 
     def _listen_to_states(self, names: Sequence[str]) -> None:
         """Receive joint states from now on, and wait until there are some of these joints."""

@@ -385,10 +385,15 @@ class Connection:
         return {name: parameter_value_to_python(found[0]) if found else None
                 for name, found in values.items()}
 
-    def set_parameters(self, values: Mapping[str, Any]) -> Handle[None]:
-        """Set parameters of the node, all or none; fails with its reason."""
+    def set_parameters(self, values: Mapping[str, Any],
+                       before_end: Callable[[], None] = lambda: None) -> Handle[None]:
+        """
+        Set parameters of the node, all or none; fails with its reason.
+
+        `before_end` is called once they are set, before whoever waits for the handle goes on.
+        """
         handle: Handle[None] = Handle(self, f'{self.target}/set_parameters_atomically')
-        self._set(self._setter, values, handle, lambda _reason: None)
+        self._set(self._setter, values, handle, lambda _reason: before_end())
         return handle
 
     def save_named(self, name: str) -> Handle[str]:

@@ -161,6 +161,10 @@ class ArmState:
         pose.header.stamp = message.header.stamp
         self._tip_poses.publish(pose)
 
+    def renew_tip_pose(self) -> None:
+        """Publish the tip pose with the next joint state, because it is another one now."""
+        self._last_tip_pose = 0.0
+
     def _look_for_leap(self, robot: Robot, before: list[float], age: float, now: float) -> None:
         """Detect a joint that is farther from `before` (n,), `age` (s) ago, than it can move."""
         chain, positions = robot.chain, self.joints.positions

@@ -234,6 +234,7 @@ class Components:
             if other_tool or other_torques:
                 self._renew_torques(robot)
             if other_tool:
+                self._arm.renew_tip_pose()
                 self._tools.show(robot)
                 self._tools.warn_of_contact(robot, self._arm)
 

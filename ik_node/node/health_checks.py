@@ -96,11 +96,12 @@ class Check(Enum):
         'joint state has said where they are, or none since they moved',
         'publish their states, or set collision.other_joints')
     LIMIT = (
-        LEVEL_WARN, False, 'markers.limit_margin', 'a joint is closer to a limit',
-        'move away from it, or lower the threshold')
+        LEVEL_WARN, False, 'markers.limit_margin', 'a joint is closer to a limit, and the arm is '
+        'not at home', 'move away from it, or lower the threshold')
     SINGULAR = (
         LEVEL_WARN, False, 'markers.singular_value', 'the smallest singular value of the Jacobian '
-        'is below that', 'move away from the singularity, or lower the threshold')
+        'is below that, and the arm is not at home', 'move away from the singularity, or lower '
+        'the threshold')
 
     def found(self, sentence: str) -> tuple[Check, str]:
         """Return a finding: this check, and `sentence` with the advice."""
