@@ -548,6 +548,12 @@ class Arm(GoalMethods[GoalHandle]):
         return tuple(self._description.chain.joint_names)
 
     @property
+    def turning_joints(self) -> frozenset[str]:
+        """Return which of :attr:`joint_names` turn, in rad; the others slide, in m."""
+        chain = self._description.chain
+        return frozenset(name for name, turns in zip(chain.joint_names, chain.revolute) if turns)
+
+    @property
     def joint_positions(self) -> dict[str, float]:
         """
         Return the latest positions of all joints that are measured, by their names, rad or m.

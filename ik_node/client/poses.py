@@ -19,6 +19,8 @@ from geometry_msgs.msg import (
 import numpy as np
 
 from ik_node.client.errors import ClientError
+from ik_node.errors import ParameterError
+from ik_node.model.joint_values import require_radians
 from ik_node.ros.messages import fill_pose, make_point, make_pose
 from ik_node.ros.rotations import quaternion_from_rotation, quaternion_from_rpy
 from ik_node.text import shown
@@ -122,8 +124,12 @@ def _turned(quaternion: Sequence[float] | None,
     if quaternion is not None and rpy is not None:
         raise ClientError('there are both quaternion and rpy; give one of them')
     if rpy is not None:
-        return [*map(float, quaternion_from_rpy(*_floats(
-            rpy, (3,), 'rpy is three angles roll, pitch, yaw, rad')))]
+        angles = _floats(rpy, (3,), 'rpy is three angles roll, pitch, yaw, rad')
+        try:
+            require_radians(angles, 'rpy')
+        except ParameterError as error:
+            raise ClientError(str(error)) from None
+        return [*map(float, quaternion_from_rpy(*angles))]
     return None if quaternion is None else _floats(
         quaternion, (4,), 'a quaternion is four numbers x, y, z, w')
 

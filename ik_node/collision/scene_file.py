@@ -46,6 +46,7 @@ from ik_node.collision.scene import Scene, SceneObject
 from ik_node.errors import ParameterError
 from ik_node.kinematics.arguments import did_you_mean
 from ik_node.model.file_paths import read_limited
+from ik_node.model.joint_values import require_radians
 from ik_node.model.mesh_files import resolve
 from ik_node.model.plain_yaml import read_plain_yaml
 from ik_node.se3 import pose, rotation_from_quaternion, rotation_from_rpy, rotation_log
@@ -247,7 +248,9 @@ def _pose(entry: Mapping[str, Any]) -> np.ndarray:
         raise ParameterError('it has rpy and quat; give one of them')
     R = np.eye(3)
     if 'rpy' in entry:
-        R = rotation_from_rpy(*finite_array(entry['rpy'], (3,), 'rpy'))
+        rpy = finite_array(entry['rpy'], (3,), 'rpy')
+        require_radians(rpy, 'rpy')
+        R = rotation_from_rpy(*rpy)
     elif 'quat' in entry:
         quaternion = finite_array(entry['quat'], (4,), 'quat')
         norm = np.linalg.norm(quaternion)

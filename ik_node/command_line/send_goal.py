@@ -42,8 +42,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
     for option in _with_own_orientation():
         _add_orientation(parser, f'{option.name}-',
                          f'orientation at {option.flag} (default: as at --xyz)')
-    parser.add_argument('--frame', default='base_link',
-                        help='frame of the pose: a link or a TF frame (default base_link)')
+    parser.add_argument('--degrees', action='store_true',
+                        help='angles are given in degrees: of --rpy, and of --joints that turn')
+    parser.add_argument('--frame', help='frame of the pose: a link or a TF frame (default: the '
+                        'base link of the node)')
     parser.add_argument('--node', default='ik_node', type=node_name,
                         help='name of the node, with its namespace if it has one')
     parser.add_argument('--wait', type=float, default=30.0, metavar='S',
@@ -123,6 +125,7 @@ def _add_orientation(parser: argparse.ArgumentParser, prefix: str, what: str) ->
     turn = parser.add_mutually_exclusive_group()
     turn.add_argument(f'--{prefix}rpy', nargs=3, type=finite, metavar=('ROLL', 'PITCH', 'YAW'),
                       help=f'{what} as fixed-axis angles, rad'
-                           + ('' if prefix else ' (default 0 0 0)'))
+                           + ('' if prefix else ' (default: that of the tip now; in a '
+                              '--frame other than the base that of the frame)'))
     turn.add_argument(f'--{prefix}quat', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
                       help=f'{what} as a quaternion')

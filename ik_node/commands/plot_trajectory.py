@@ -30,6 +30,7 @@ from ik_node.commands.trajectory_files import (
 )
 from ik_node.errors import GoalError, IkNodeError, ParameterError
 from ik_node.model.chain import Chain, make_chain
+from ik_node.model.joint_values import require_radians
 from ik_node.model.plain_yaml import YAML_ERRORS
 from ik_node.model.urdf import read_urdf
 from ik_node.motion.interpolation import Point
@@ -138,6 +139,7 @@ def planned(options: argparse.Namespace, chain: Chain,
         raise ParameterError(
             f'--start has joint {quote(chain.joint_names[k])} at {q[k]:.4g}, outside its limits '
             f'[{chain.lower[k]:.4g}, {chain.upper[k]:.4g}]')
+    require_radians(options.rpy or (), '--rpy')
     R = rotation_from(np.array(options.quat)) if options.quat else rotation_from_rpy(
         *(options.rpy or (0.0, 0.0, 0.0)))
     T_goal = pose(R, np.array(options.xyz))

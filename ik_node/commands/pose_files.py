@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from ik_node.errors import ParameterError
+from ik_node.model.joint_values import require_radians
 from ik_node.model.plain_yaml import YAML_ERRORS
 from ik_node.ros.rotations import quaternion_from_rpy
 
@@ -99,7 +100,8 @@ def file_pose(goal: Mapping[str, Any], where: str) -> FilePose:
     if 'quat' in goal:
         quaternion = _numbers(goal['quat'], 4, f'quat of {where}')
     else:
-        quaternion = _turned(_numbers(goal.get('rpy', (0.0, 0.0, 0.0)), 3, f'rpy of {where}'))
+        what = f'rpy of {where}'
+        quaternion = _turned(_numbers(goal.get('rpy', (0.0, 0.0, 0.0)), 3, what), what)
     return FilePose(xyz, quaternion, str(goal.get('frame') or ''))
 
 
@@ -117,8 +119,10 @@ def _from_csv(path: Path) -> list[FilePose]:
         if len(row) not in CSV_COLUMNS:
             raise ParameterError(f'line {line} of {path} has {len(row)} columns; it takes '
                                  f'{" or ".join(CSV_COLUMNS.values())}')
-        values = _numbers(row, len(row), f'line {line} of {path}')
-        poses.append(FilePose(values[:3], _turned(values[3:]) if len(row) == 6 else values[3:]))
+        what = f'line {line} of {path}'
+        values = _numbers(row, len(row), what)
+        poses.append(FilePose(
+            values[:3], _turned(values[3:], what) if len(row) == 6 else values[3:]))
     return poses
 
 
@@ -132,5 +136,6 @@ def _numbers(values: Any, count: int, where: str) -> tuple[float, ...]:
     return numbers
 
 
-def _turned(rpy: Sequence[float]) -> tuple[float, ...]:
+def _turned(rpy: Sequence[float], where: str) -> tuple[float, ...]:
+    require_radians(rpy, where)
     return tuple(map(float, quaternion_from_rpy(*rpy)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 import json
+from math import radians
 from pathlib import Path
 import sys
 from typing import Any
@@ -16,6 +17,7 @@ import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.client.goals import GoalMethods
 from ik_node.client.poses import PoseLike
@@ -23,18 +25,21 @@ from ik_node.command_line.send_goal import parse
 from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.commands.pose_files import read_poses
 from ik_node.errors import IkNodeError, ParameterError
-from ik_node.goal_kinds import goal_options
+from ik_node.goal_kinds import goal_options, Orientation
+from ik_node.model.joint_values import require_radians
 from ik_node.motion.taught_path import TaughtPath
 from ik_node.ros.goal_answers import GoalAnswers, GoalValues
 from ik_node.ros.handshake import greet, wait_for
-from ik_node.ros.messages import make_pose
+from ik_node.ros.messages import make_pose, quaternion_of
 from ik_node.ros.process import leave
+from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.ros.status_messages import GoalState, is_final, stamp_text
-from ik_node.text import printable
+from ik_node.text import printable, quote
 
 NO_ROTATION = 0.0, 0.0, 0.0, 1.0  # as a quaternion x, y, z, w
 WAITING_NOTICE_S = 4.0            # discovery may take 3 s
+TIP_POSE_WAIT_S = 5.0             # for the pose of the tip
 
 
 class GoalMessages(GoalMethods[tuple[str, Any]]):
@@ -58,9 +63,17 @@ class GoalMessages(GoalMethods[tuple[str, Any]]):
         return self._frame
 
 
-def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
+def make_goal(options: argparse.Namespace, base: str = '',
+              present: Sequence[float] | None = None) -> tuple[str, Any]:
     """
     Return the topic of a goal, and its message without a stamp.
+
+    Parameters
+    ----------
+    base : str
+        Frame of poses where none is given.
+    present : 4 floats, optional
+        Orientation x, y, z, w where none is given; by default that of the frame.
 
     Raises
     ------
@@ -71,21 +84,20 @@ def make_goal(options: argparse.Namespace) -> tuple[str, Any]:
 
     """
     given = argparse.Namespace(**vars(options))
-    given.orientation = _quaternion(options.rpy, options.quat)
+    given.orientation = _quaternion(options, '')
     for option in goal_options():
         value = getattr(options, option.field)
         if value is None:
             continue
         if option.value == 'pose':
-            orientation = given.orientation or NO_ROTATION
+            orientation = given.orientation or present or NO_ROTATION
             if option.with_xyz:
-                orientation = _quaternion(getattr(options, f'{option.field}_rpy'),
-                                          getattr(options, f'{option.field}_quat')) or orientation
+                orientation = _quaternion(options, f'{option.field}_') or orientation
             value = [*value, *orientation]
         elif option.value in VALUE_READERS:
             value = VALUE_READERS[option.value](value)
         setattr(given, option.field, value)
-    goal: tuple[str, Any] = options.goal_option.send(GoalMessages(options.frame), given)
+    goal: tuple[str, Any] = options.goal_option.send(GoalMessages(options.frame or base), given)
     return goal
 
 
@@ -128,9 +140,16 @@ def joint_goal(values: Sequence[str]) -> JointState:
     return goal
 
 
-def _quaternion(rpy: Sequence[float] | None,
-                quat: Sequence[float] | None) -> Sequence[float] | None:
-    return tuple(map(float, quaternion_from_rpy(*rpy))) if rpy else quat
+def _quaternion(options: argparse.Namespace, prefix: str) -> Sequence[float] | None:
+    """Return the orientation that the options with a prefix give; None if they give none."""
+    rpy: Sequence[float] | None = getattr(options, f'{prefix}rpy')
+    if not rpy:
+        return getattr(options, f'{prefix}quat')
+    if options.degrees:
+        rpy = [*map(radians, rpy)]
+    else:
+        require_radians(rpy, f'--{prefix.replace("_", "-")}rpy', ', or --degrees')
+    return tuple(map(float, quaternion_from_rpy(*rpy)))
 
 
 VALUE_READERS: dict[str, Callable[[Any], Any]] = {
@@ -147,7 +166,17 @@ class Sender(Node):
         super().__init__('send_goal', start_parameter_services=False)
         self.answers: list[GoalValues] = []
         self.publisher = self.create_publisher(kind, f'{target}/{topic}', 10)
+        self.tip_poses: list[PoseStamped] = []
+        self._tip_topic = f'{target}/tip_pose'
         self._expected = GoalAnswers(self, target)
+
+    def tip_pose(self) -> PoseStamped | None:
+        """Return the pose of the tip now; None if none comes."""
+        listener = self.create_subscription(PoseStamped, self._tip_topic, self.tip_poses.append,
+                                            BEST_EFFORT_QOS)
+        wait_for(self, lambda: self.tip_poses, TIP_POSE_WAIT_S)
+        self.destroy_subscription(listener)
+        return self.tip_poses[-1] if self.tip_poses else None
 
     def send(self, goal: Any) -> None:
         """Stamp and publish the goal; its answers repeat the stamp."""
@@ -173,6 +202,40 @@ def main(argv: list[str] | None = None) -> None:
     leave(node, code)
 
 
+def _completed(node: Sender, goal: Any, options: argparse.Namespace) -> Any:
+    """Return the goal with the frame and the orientation that are not given; None if unknown."""
+    turned = options.goal_option.orientation is not Orientation.OPTIONAL \
+        or options.rpy or options.quat
+    if isinstance(goal, JointState) and options.joints and options.degrees:
+        return _in_radians(goal, options)
+    if isinstance(goal, (JointState, JointTrajectory)) or turned and options.frame:
+        return goal
+    tip = node.tip_pose()
+    if tip is None and not turned:
+        print(f'send_goal: no pose of the tip came on {options.node}/tip_pose within '
+              f'{TIP_POSE_WAIT_S:g} s, so that its orientation is not known; give --rpy or '
+              '--quat, or ask ik_doctor why', file=sys.stderr)
+        return None
+    base = 'base_link' if tip is None else tip.header.frame_id
+    keeps = not turned and options.frame in (None, base)
+    if not turned:
+        print('send_goal: without --rpy or --quat the tip '
+              + ('keeps its orientation' if keeps else f'gets that of {quote(options.frame)}'),
+              file=sys.stderr)
+    return make_goal(options, base, quaternion_of(tip.pose.orientation) if keeps else None)[1]
+
+
+def _in_radians(goal: JointState, options: argparse.Namespace) -> JointState:
+    """Return a goal whose joints that turn are given in degrees."""
+    from ik_node.client.arm import Arm
+    with Arm(options.node, timeout=options.wait) as arm:
+        names, turning = goal.name or arm.joint_names, arm.turning_joints
+    return JointState(name=goal.name, position=[
+        radians(value) if name in turning else value
+        for name, value in zip(names, goal.position)] if len(names) == len(goal.position)
+        else goal.position)
+
+
 def _run(node: Sender, goal: Any, options: argparse.Namespace) -> int:
     there = greet(node, options.node, min(WAITING_NOTICE_S, options.wait), node.publisher)
     if not there and options.wait > WAITING_NOTICE_S:
@@ -181,6 +244,9 @@ def _run(node: Sender, goal: Any, options: argparse.Namespace) -> int:
     if not there:
         print(f'send_goal: no node listens on {node.publisher.topic_name}; is it running, in '
               'this ROS_DOMAIN_ID and namespace (--node)?', file=sys.stderr)
+        return 2
+    goal = _completed(node, goal, options)
+    if goal is None:
         return 2
     node.send(goal)
     if not wait_for(node, lambda: bool(node.answers) and is_final(node.answers[-1]),

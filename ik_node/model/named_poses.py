@@ -31,6 +31,7 @@ import yaml
 from ik_node.errors import ParameterError
 from ik_node.model.chain import Chain
 from ik_node.model.file_paths import file_of, read_limited, replace_file
+from ik_node.model.joint_values import outside_limits
 from ik_node.model.plain_yaml import read_plain_yaml
 from ik_node.text import quote, shown
 
@@ -144,8 +145,8 @@ def check_positions(positions: object, chain: Chain) -> np.ndarray:
             raise ParameterError(f'its position of {quote(name)} is {shown(value, 80)}; it must '
                                  'be a finite number, rad or m')
         if not chain.lower[k] <= value <= chain.upper[k]:
-            raise ParameterError(f'its position of {quote(name)} is {value:.6g}, outside the '
-                                 f'limits [{chain.lower[k]:.6g}, {chain.upper[k]:.6g}]')
+            raise ParameterError(f'its position of {quote(name)} is '
+                                 + outside_limits(chain, k, value))
         q[k] = value
     return q
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ik_node.errors import ParameterError
 from ik_node.model.chain import MAX_TOOL_LENGTH_M
+from ik_node.model.joint_values import require_radians
 from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.text import shown
 
@@ -59,4 +60,5 @@ def tool_pose(position: Sequence[float], orientation: Sequence[float]) -> np.nda
                          ('tool.orientation (roll, pitch, yaw)', orientation)):
         if len(values) != 3 or not np.isfinite(values).all():
             raise ParameterError(f'{name} needs three finite numbers, got {shown(values)}')
+    require_radians(orientation, 'tool.orientation')
     return pose(rotation_from_rpy(*orientation), np.array(position, dtype=float))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ik_node.errors import PathError, Reason
 from ik_node.model.chain import Chain
+from ik_node.model.joint_values import outside_limits
 from ik_node.motion.limits import MotionLimits
 from ik_node.text import quote
 
@@ -75,8 +76,7 @@ class Waypoints:
         if beyond.any():
             k, joint = map(int, np.argwhere(beyond)[0])
             raise PathError(f'{self._label(k)}: {quote(chain.joint_names[joint])} is '
-                            f'{q[k, joint]:.6g}, outside its limits [{limits.lower[joint]:.6g}, '
-                            f'{limits.upper[joint]:.6g}]', Reason.BEYOND_LIMIT)
+                            + outside_limits(chain, joint, q[k, joint]), Reason.BEYOND_LIMIT)
         self._check_times()
         away = np.abs(q - q_start)
         if away.max() <= SAME_WAYPOINT:

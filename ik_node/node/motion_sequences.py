@@ -14,6 +14,7 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 
 from ik_node.errors import Reason
+from ik_node.model.joint_values import outside_limits
 from ik_node.motion.interpolation import positions_at
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.motion_sequence import SequencedMotion, SequencePlan
@@ -187,8 +188,8 @@ class MotionSequences:
             outside = (q < robot.chain.lower) | (q > robot.chain.upper)
             if outside.any():
                 k = int(outside.argmax())
-                raise refuse(f'{quote(robot.chain.joint_names[k])} cannot be at {q[k]:g}; its '
-                             f'limits are {robot.chain.lower[k]:g} and {robot.chain.upper[k]:g}')
+                raise refuse(f'{quote(robot.chain.joint_names[k])} cannot be at '
+                             + outside_limits(robot.chain, k, q[k]))
             return SequencedMotion(q, limits, blend_radius=radius)
         if count != wanted:
             raise refuse(f'it has {count} poses; {kind.value} needs {wanted}'

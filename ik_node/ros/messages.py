@@ -26,7 +26,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_node.errors import GoalError, Reason, TrajectoryError
 from ik_node.model.chain import Chain
-from ik_node.model.joint_values import real_array
+from ik_node.model.joint_values import outside_limits, real_array
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.waypoints import MAX_WAYPOINTS, Waypoints
 from ik_node.ros.rotations import quaternion_from_rotation
@@ -184,9 +184,8 @@ def joints_from_state(message: JointState, chain: Chain, q: np.ndarray) -> np.nd
                             'number', Reason.GOAL_NOT_FINITE)
         k = chain.joint_names.index(name)
         if not chain.lower[k] <= position <= chain.upper[k]:
-            raise GoalError(f'the goal of joint {quote(name)} is {position:.6g}, outside its '
-                            f'limits [{chain.lower[k]:.6g}, {chain.upper[k]:.6g}]',
-                            Reason.BEYOND_LIMIT)
+            raise GoalError(f'the goal of joint {quote(name)} is '
+                            + outside_limits(chain, k, position), Reason.BEYOND_LIMIT)
         goal[k] = position
     return np.clip(goal, chain.lower, chain.upper)
 
@@ -263,6 +262,11 @@ def make_pose(xyz: Sequence[float], quaternion: Sequence[float]) -> Pose:
     """Return a position and a quaternion x, y, z, w as a geometry_msgs/Pose."""
     x, y, z, w = quaternion
     return Pose(position=make_point(xyz), orientation=Quaternion(x=x, y=y, z=z, w=w))
+
+
+def quaternion_of(o: Quaternion) -> tuple[float, float, float, float]:
+    """Return a geometry_msgs/Quaternion as x, y, z, w."""
+    return o.x, o.y, o.z, o.w
 
 
 def fill_pose(message: Pose, T: np.ndarray) -> None:

@@ -20,6 +20,7 @@ from ik_node.command_line.packages import require_matplotlib
 from ik_node.command_line.rotations import rotation_from
 from ik_node.errors import IkNodeError, ParameterError
 from ik_node.kinematics.arm import Arm, load_urdf
+from ik_node.model.joint_values import require_radians
 from ik_node.plotting import unit
 from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.share import share_file
@@ -119,6 +120,7 @@ def _goal(arguments: argparse.Namespace, free: list[float]) -> Goal:
     if arguments.quaternion:
         R = rotation_from(np.array(arguments.quaternion))
     elif arguments.rpy:
+        require_radians(arguments.rpy, '--rpy')
         R = rotation_from_rpy(*arguments.rpy)
     else:
         R, free = np.eye(3), free[:3] + [FREE_AXIS] * 3

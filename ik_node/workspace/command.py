@@ -25,6 +25,7 @@ from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.command_line.workspace import parse
 from ik_node.errors import IkNodeError, ParameterError
 from ik_node.model.chain import Chain, make_chain
+from ik_node.model.joint_values import require_radians
 from ik_node.model.mesh_files import mesh_search
 from ik_node.model.urdf import read_urdf, Tree
 from ik_node.ros.rotations import quaternion_from_rpy
@@ -98,6 +99,7 @@ def _collisions(tree: Tree, chain: Chain, options: argparse.Namespace) -> Collis
 
 def _orientations(options: argparse.Namespace) -> Orientations:
     if options.rpy:
+        require_radians(options.rpy, '--rpy')
         return Orientations(quaternion_from_rpy(*options.rpy)[None])
     if options.pointing:
         x, y, z = options.pointing

@@ -120,7 +120,7 @@ def test_of_the_srdf_and_of_the_file(poses):
     said = poses.probe.node.output
     assert "'both' (" in said and 'takes the place of that of the same name (SRDF, line 1)' in said
     assert "'short' (SRDF, line 1) is refused: it lacks 'joint_6'" in said
-    assert "'far' (" in said and "'joint_1' is 9, outside the limits" in said
+    assert "'far' (" in said and "'joint_1' is 9, outside its limits" in said
     assert "'open'" not in said  # it is none of this arm
     for name, q in (('aside', ASIDE), ('both', DOWN), ('mixed', ASIDE)):
         poses.reach(name, q)
@@ -129,7 +129,7 @@ def test_of_the_srdf_and_of_the_file(poses):
 
 @pytest.mark.parametrize(('names', 'fields', 'reason', 'words'), [
     (['nowhere'], {}, 'NAME_UNKNOWN', "no named pose 'nowhere'; there are 'aside', 'both', 'm"),
-    (['far'], {}, 'NAME_UNKNOWN', "'far' .* outside the limits"),
+    (['far'], {}, 'NAME_UNKNOWN', "'far' .* outside its limits"),
     (['open'], {}, 'NAME_UNKNOWN', 'no joint of this arm'),
     ([], {}, 'GOAL_JOINTS', 'give the name of one pose'),
     (['aside', 'both'], {}, 'GOAL_JOINTS', '2 names'),

@@ -87,6 +87,36 @@ def test_straight_line_along_the_tool(system):
     assert np.linalg.norm(pin.log3(HERE.rotation.T @ there.rotation)) < 1e-5
 
 
+def test_the_orientation_is_kept(system):
+    """Without one the tip has that of now, on a line as well, and it is said."""
+    for options, step in (([], [0.05, -0.1, 0.0]), (['--line', '--frame', 'base_link'],
+                                                    [0.0, 0.0, 0.0])):
+        target = HERE.translation + step
+        process = tool('send_goal', '--xyz', *target, *options, errors=True)
+        system.wait(lambda process=process: process.poll() is not None, 60.0)
+        assert process.stdout.read().startswith('reached')
+        assert process.stderr.read() == 'send_goal: without --rpy or --quat the tip keeps its ' \
+            'orientation\n'
+        there = tip(latest(system))
+        assert np.linalg.norm(there.translation - target) < 1e-5
+        assert np.linalg.norm(pin.log3(HERE.rotation.T @ there.rotation)) < 1e-4
+
+
+def test_degrees(system):
+    """Angles as people say them, of poses and of joints; without the option they are refused."""
+    there = HERE * pin.SE3(pin.exp3(np.array([0.0, 0.0, 0.4])), np.zeros(3))
+    turned = np.rad2deg(pin.rpy.matrixToRpy(there.rotation))
+    assert send(system, '--degrees', '--turn', '--rpy', *turned)['state'] == 'reached'
+    assert np.linalg.norm(pin.log3(tip(latest(system)).rotation.T @ there.rotation)) < 1e-5
+    q = np.array([*READY[:5], 0.7])
+    assert send(system, '--degrees', '--joints', *np.rad2deg(q))['state'] == 'reached'
+    assert np.abs(latest(system) - q).max() < 1e-5
+    answer = send(system, '--joints', 'joint_2=30')
+    assert answer['reason'] == 'BEYOND_LIMIT' and answer['message'].endswith(
+        "'joint_2' is 30, outside its limits [-1.9, 2.2]; if that is in degrees, give 0.5236 rad")
+    assert 'in degrees' not in send(system, '--joints', 'joint_2=3')['message']
+
+
 def test_position_only(system):
     """The orientation is neither requested nor judged."""
     answer = send(system, '--position', '--xyz', 0.2, 0.5, 0.3)
@@ -182,23 +212,43 @@ def test_a_path_that_cannot_be_followed(system):
     assert np.abs(positions_of(system.states[-1][1]) - READY).max() < 1e-5
 
 
-def test_an_answer_is_escaped():
-    """An answer cannot control the terminal."""
-    liar = rclpy.create_node('liar')
+def play_a_node(*arguments):
+    """Send a goal to a node that is played, and has its base elsewhere; return goal and text."""
+    liar, goals = rclpy.create_node('liar'), []
     answers = liar.create_publisher(DiagnosticStatus, '~/status', STATUS_QOS)
+    tips = liar.create_publisher(PoseStamped, '~/tip_pose', 10)
+    now = PoseStamped()
+    now.header.frame_id, now.pose.orientation.x = 'pedestal', 1.0
+    liar.create_timer(0.05, lambda: tips.publish(now))
 
     def answer(goal):
+        goals.append(goal)
         answers.publish(DiagnosticStatus(message='gone\x1b[2J', values=[
             KeyValue(key=key, value=value) for key, value in (
                 ('stamp', stamp_text(goal.header.stamp)), ('state', 'failed'),
                 ('reason', '\x1b]0;x\x07'))]))
 
     liar.create_subscription(PoseStamped, '~/goal_pose', answer, 10)
-    process = tool('send_goal', '--xyz', 0.4, 0, 0.4, '--node', '/liar')
+    process = tool('send_goal', '--xyz', 0.4, 0, 0.4, '--node', '/liar', *arguments)
     while process.poll() is None:
         rclpy.spin_once(liar, timeout_sec=0.02)
     liar.destroy_node()
-    assert process.stdout.read() == 'failed (\\x1b]0;x\\x07): gone\\x1b[2J\n'
+    goal, = goals
+    return goal, process.stdout.read()
+
+
+def test_an_answer_is_escaped():
+    """An answer cannot control the terminal."""
+    assert play_a_node()[1] == 'failed (\\x1b]0;x\\x07): gone\\x1b[2J\n'
+
+
+@pytest.mark.parametrize('arguments, frame, roll', [
+    ((), 'pedestal', 1.0), (('--frame', 'pedestal'), 'pedestal', 1.0),
+    (('--frame', 'flange'), 'flange', 0.0), (('--rpy', 0, 0, 0), 'pedestal', 0.0)])
+def test_what_is_not_given(arguments, frame, roll):
+    """Poses are in the base of the node; with it the orientation is that of the tip now."""
+    goal, _ = play_a_node(*arguments)
+    assert goal.header.frame_id == frame and goal.pose.orientation.x == roll
 
 
 @pytest.mark.parametrize('number', usual_first(1, [signal.SIGINT, signal.SIGTERM]))
@@ -246,6 +296,9 @@ def test_interrupted_while_it_leaves():
     (('--joints', 1, '--line'), 'belong to --xyz'),
     (('--path', 'a.csv', '--rpy', 0, 0, 0), 'belong to --xyz'),
     (('--turn',), '--turn needs --rpy or --quat'),
+    (('--xyz', 1, 2, 3, '--rpy', 180, 0, 0), '--rpy has the angle 180, which is 28.6 turns; '
+     'angles are in rad, and 180 degrees are 3.142: give that, or --degrees'),
+    (('--xyz', 1, 2, 3, '--through', 1, 2, 3, '--through-rpy', 0, 0, 90), '--through-rpy has'),
     (('--xyz', 1, 2, 3, '--position', '--rpy', 0, 0, 0), 'leaves the orientation free'),
     (('--xyz', 1, 2, 3, '--through-rpy', 0, 0, 0), 'belong to --through'),
     (('--joints', 'joint_1=far'), 'it takes NAME=VALUE'),
