@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import sys
 from typing import Any, get_type_hints, TypeVar
 
 from rcl_interfaces.msg import (
@@ -22,6 +23,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_node.errors import ParameterError
+from ik_node.ros.given_parameters import complaints
 from ik_node.ros.parameters import filled, Row
 from ik_node.text import quote
 
@@ -30,7 +32,7 @@ Options = TypeVar('Options')
 
 def declare(node: Node, table: tuple[Row, ...], managed: bool = False) -> dict[str, Any]:
     """
-    Declare the parameters of a table and return their values.
+    Declare the parameters of a table and return their values; warn of unknown ones.
 
     Parameters
     ----------
@@ -68,6 +70,9 @@ def declare(node: Node, table: tuple[Row, ...], managed: bool = False) -> dict[s
         # An empty list in a file leaves a number or a text without a value.
         if declared.value is None and not isinstance(row.default, tuple):
             raise _wrong_type(row)
+    for sentence in complaints(sys.argv, node.get_fully_qualified_name(),
+                               [row.name for row in table]):
+        node.get_logger().warning(sentence)
     return values_of(node, table)
 
 

@@ -325,7 +325,7 @@ def test_parameters_under_load(arm):
 
 
 @pytest.mark.fault('parameters', 'a parameter file for a node of another name',
-                   'the effective values are on the log at the start')
+                   'a warning, and the effective values are on the log at the start')
 def test_a_file_for_another_node(tmp_path, probe):
     """It has no effect, and one can see that."""
     file = tmp_path / 'parameters.yaml'
@@ -338,3 +338,4 @@ def test_a_file_for_another_node(tmp_path, probe):
             line, = [line for line in node.output.splitlines() if 'parameters of' in line]
             assert 'urdf_file' in line and words in line
             assert ('velocity_scale' in line) == (name == 'ik_node')
+            assert ('is for /ik_node, but for /ik_nod\n' in node.output) == (name == 'ik_nod')
