@@ -147,7 +147,7 @@ class Connection:
                                               f'{self.target}/save_named')
         self._pauser = self.node.create_client(SetBool, f'{self.target}/pause')
         publishers = [*self.publishers.values(), *create(self)]
-        connect(self.node, self.target, max(end - monotonic(), 1.0), publishers,
+        connect(self.node, self.target, max(end - monotonic(), 1.0), timeout, publishers,
                 [*self._triggers.values(), self._stop.client, self._setter, self._saver,
                  self._pauser],
                 self.wait_until)

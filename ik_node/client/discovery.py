@@ -81,13 +81,15 @@ def ik_nodes(node: Node) -> list[str]:
         f'{name}/{end}' in topics for end in ends) and node.count_publishers(f'{name}/instance'))
 
 
-def connect(node: Node, target: str, seconds: float, publishers: Sequence[Publisher],
-            clients: Sequence[Client], wait: Wait) -> None:
+def connect(node: Node, target: str, seconds: float, timeout: float,
+            publishers: Sequence[Publisher], clients: Sequence[Client], wait: Wait) -> None:
     """
     Wait until the node hears the client and the client hears the node.
 
     Parameters
     ----------
+    seconds, timeout : float
+        How long to wait, s, of which time before has left so much; for the sentence.
     publishers, clients : sequence
         To the topics and services of the node.
 
@@ -105,7 +107,7 @@ def connect(node: Node, target: str, seconds: float, publishers: Sequence[Publis
         _require_configured(node, target, wait)
         if monotonic() < end:
             continue
-        raise NodeUnreachableError(f'no node {target} answers within {seconds:g} s: {START_ADVICE}'
+        raise NodeUnreachableError(f'no node {target} answers within {timeout:g} s: {START_ADVICE}'
                                    ', or give its name and namespace')
     for each in publishers:
         if not wait(each.get_subscription_count, max(end - monotonic(), ANSWER_TIMEOUT_S)):

@@ -40,8 +40,7 @@ class SceneClient:
     -----
     The methods share these parameters:
 
-    * `name`, str: of the object; one of the same name is replaced.  The node calls it
-      ``name/0`` in its sentences.
+    * `name`, str: of the object; one of the same name is replaced.
     * `pose`: of the centre of the object, as in :meth:`ik_node.client.Arm.move`; three numbers
       alone are its position, m, not turned.
     * `frame`, str, optional: frame of the pose.  An object in the frame of a link moves with
@@ -102,7 +101,7 @@ class SceneClient:
         return self._add(name, Marker.TRIANGLE_LIST, scale, pose, frame, points=points)
 
     def remove(self, name: str) -> Handle[str]:
-        """Remove an object that came by messages; it is no error if it is not there."""
+        """Remove an object; it is no error if it is not there, but the result says so."""
         return self._send(Marker(ns=name, action=Marker.DELETE))
 
     def clear(self) -> Handle[str]:

@@ -305,6 +305,10 @@ class Scene:
             id, self._frame(frame, what), checked_part_pose(T, what),
             checked_parts(parts, what), checked_padding(padding, what)))
 
+    def is_reserved(self, id: str) -> bool:
+        """Return whether an object cannot have this id: a link or a tool has it."""
+        return id in self._links or id in self._tools
+
     # ---- changing -----------------------------------------------------------
 
     def remove(self, id: str) -> None:

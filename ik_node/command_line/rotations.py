@@ -8,6 +8,7 @@ import numpy as np
 
 from ik_node.errors import ParameterError
 from ik_node.se3 import rotation_from_quaternion
+from ik_node.text import shown
 
 
 def rotation_from(quaternion: np.ndarray) -> np.ndarray:
@@ -22,5 +23,5 @@ def rotation_from(quaternion: np.ndarray) -> np.ndarray:
     """
     length = np.linalg.norm(quaternion)
     if not 0.0 < length < np.inf:
-        raise ParameterError(f'the quaternion {list(quaternion)} has no direction')
+        raise ParameterError(f'the quaternion {shown(list(quaternion))} has no direction')
     return rotation_from_quaternion(quaternion / length)

@@ -199,8 +199,8 @@ class MotionLimits:
         for name in ('velocity', 'acceleration', 'jerk'):
             values = getattr(self, name)
             if not (np.isfinite(values).all() and (values > 0.0).all()):
-                raise ParameterError(f'the {name} limits are {list(values)}; they must be '
-                                     'positive and finite')
+                raise ParameterError(f'the {name} limits are {np.asarray(values).tolist()}; they '
+                                     'must be positive and finite')
 
     def described(self, joints: JointSpace) -> str:
         """Return the limits in words, and whether the URDF gives them."""

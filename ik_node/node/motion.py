@@ -719,7 +719,8 @@ def _same_rest(one: StartState, other: StartState) -> bool:
 
 
 def _reached_sentence(task: GoalTask) -> str:
-    turned = task.values.get('measured_orientation_error_rad')
+    off, turned = (task.values.get(f'measured_{name}') for name in (
+        'position_error_m', 'orientation_error_rad'))
     where = 'as near as it can be' if task.nearest else 'reached'
-    return (f'{where}; the tip is measured {task.values["measured_position_error_m"]} m'
-            + (f' and {turned} rad' if turned else '') + ' from the goal')
+    return (f'{where}; the tip is measured {1e3 * float(off):.3f} mm'
+            + (f' and {float(turned):.5f} rad' if turned else '') + ' from the goal')

@@ -72,8 +72,9 @@ class MoveItScene:
     async def _on_apply(self, request: Any, response: Any) -> Any:
         look_for_others(self._node, 'apply_planning_scene')
         told: list[str] = []
-        self._changes.take(replace(self._scenes, answer=lambda _message, complaint: told.append(
-            complaint)), request.scene, NO_TIMES)
+        self._changes.take(replace(
+            self._scenes, answer=lambda _message, complaint, _remark: told.append(complaint)),
+            request.scene, NO_TIMES)
         await self._changes.settled()
         response.success = told == ['']
         return response

@@ -77,6 +77,8 @@ class SceneDraft:
         How long before (s) it was sent.
     notes, failures : lists of str
         What the log shall say; what was unforeseen.
+    remark : str
+        What the answer to the present message shall say, besides that it counts.
     is_abandoned : callable
         Returns whether the scene is needed no more.
 
@@ -92,6 +94,7 @@ class SceneDraft:
     age: float = 0.0
     notes: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    remark: str = ''
 
     def check_stamp(self, header: Header) -> None:
         """
@@ -147,7 +150,7 @@ class SceneTopic:
     parts : callable
         Returns about how many parts a message has, infinity if it may take long otherwise.
     answer : callable
-        Called with a message, once it counts, and ''; or with why it changed nothing.
+        Called with a message, once it counts, '' and a remark; or with why it changed nothing.
     replaces_earlier : bool
         Whether a message makes the earlier ones of the topic void.
 
@@ -156,7 +159,7 @@ class SceneTopic:
     kind: type
     change: Callable[[Any], Change]
     parts: Callable[[Any], float]
-    answer: Callable[[Any, str], None] = lambda _message, _complaint: None
+    answer: Callable[[Any, str, str], None] = lambda _message, _complaint, _remark: None
     replaces_earlier: bool = False
 
 
@@ -174,8 +177,8 @@ class SceneMessage:
         Its bytes, until it is read.
     joint_positions, received, age :
         As in :class:`SceneDraft`.
-    complaint : str
-        Why it changed nothing.
+    complaint, remark : str
+        Why it changed nothing; what its answer says besides that it counts.
 
     """
 
@@ -186,6 +189,7 @@ class SceneMessage:
     age: float
     received: float = field(default_factory=monotonic)
     complaint: str = ''
+    remark: str = ''
 
     def read(self, read: Callable[[bytes, type], Any] = read_message) -> Any:
         """Return the message; raise ParameterError if its bytes are none."""
@@ -204,7 +208,7 @@ class SceneMessage:
             message = self.read(deserialize_message)
         except ParameterError:
             message = self.topic.kind()
-        self.topic.answer(message, self.complaint)
+        self.topic.answer(message, self.complaint, self.remark)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,13 +285,14 @@ def _complaint(draft: SceneDraft, message: SceneMessage) -> str:
     draft.joint_positions = message.joint_positions
     draft.received, draft.age = message.received, message.age
     before, told, notes = draft.scene.snapshot, set(draft.told), len(draft.notes)
-    what, why = 'a message', ''
+    what, why, draft.remark = 'a message', '', ''
     try:
         what, change = message.topic.change(message.read())
         if draft.robot.collisions is None:
             raise ParameterError('collisions are not checked, so there is no scene; set '
                                  'collision.check')
         change(draft)
+        message.remark = draft.remark
         return ''
     except Abandoned:
         raise

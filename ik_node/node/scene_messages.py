@@ -31,9 +31,12 @@ FLOAT_FORMATS = {PointField.FLOAT32: 'f4', PointField.FLOAT64: 'f8'}
 Place = Callable[[Header], tuple[str, np.ndarray]]
 
 
-def marker_id(marker: Marker) -> str:
-    """Return the id of the object of a marker."""
-    return f'{marker.ns}/{marker.id}' if marker.ns else str(marker.id)
+def marker_id(scene: Scene, marker: Marker) -> str:
+    """Return the id of the object of a marker: its namespace alone if it is number 0 there."""
+    if not marker.ns:
+        return str(marker.id)
+    return marker.ns if marker.id == 0 and not scene.is_reserved(marker.ns) \
+        else f'{marker.ns}/{marker.id}'
 
 
 def apply_marker(scene: Scene, marker: Marker, place: Place, find: Resolve = resolve) -> None:
@@ -55,7 +58,7 @@ def apply_marker(scene: Scene, marker: Marker, place: Place, find: Resolve = res
         If the marker is no body, or a number of it cannot be.
 
     """
-    id = marker_id(marker)
+    id = marker_id(scene, marker)
     if marker.action == Marker.DELETE:
         if id in scene:
             scene.remove(id)

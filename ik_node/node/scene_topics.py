@@ -14,6 +14,7 @@ from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import PointCloud2
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_node.kinematics.arguments import did_you_mean
 from ik_node.node.health import Health
 from ik_node.node.scene_changes import SceneChanges
 from ik_node.node.scene_draft import Change, SceneDraft, SceneTopic
@@ -25,6 +26,7 @@ from ik_node.node.scene_messages import (
 )
 from ik_node.ros.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, NEWEST_QOS, STATUS_QOS
 from ik_node.ros.status_messages import stamp_text
+from ik_node.text import listed, quote
 
 try:
     from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
@@ -32,6 +34,7 @@ except ImportError:  # Humble
     from rclpy.qos_event import QoSMessageLostInfo, SubscriptionEventCallbacks
 
 POINTS_ID = 'points'
+CHANGED_TEXT = 'the scene has changed'
 
 
 class SceneTopics:
@@ -69,11 +72,11 @@ class SceneTopics:
         """Wait at most `seconds` until all answers are acknowledged."""
         self._answers.wait_for_all_acked(Duration(seconds=seconds))
 
-    def _answer(self, message: MarkerArray, complaint: str) -> None:
+    def _answer(self, message: MarkerArray, complaint: str, remark: str) -> None:
         stamp = message.markers[0].header.stamp if message.markers else Time()
         self._answers.publish(DiagnosticStatus(
             level=DiagnosticStatus.ERROR if complaint else DiagnosticStatus.OK, name=self._name,
-            message=complaint or 'the scene has changed',
+            message=complaint or remark or CHANGED_TEXT,
             values=[KeyValue(key='stamp', value=stamp_text(stamp))]))
 
 
@@ -86,14 +89,24 @@ def parts_of_markers(message: MarkerArray) -> float:
 def by_markers(message: MarkerArray) -> Change:
     """Return the change of a scene by markers."""
     def change(draft: SceneDraft) -> None:
+        missing: list[str] = []
         for marker in message.markers:
             if marker.action == Marker.DELETEALL:
                 for id in draft.told & {*draft.scene.objects}:
                     draft.scene.remove(id)
                 continue
             draft.check_stamp(marker.header)
+            id = marker_id(draft.scene, marker)
+            if marker.action == Marker.DELETE and id not in draft.scene:
+                missing.append(id)
             apply_marker(draft.scene, marker, draft.place, draft.find_mesh)
-            draft.told.add(marker_id(marker))
+            draft.told.add(id)
+        if missing:
+            known = tuple(draft.scene.objects)
+            draft.remark = ('nothing has changed' if len(missing) == len(message.markers)
+                            else CHANGED_TEXT) + ': there is no object ' \
+                + listed([*map(quote, missing)]) + (
+                    did_you_mean(missing[0], known) if known else '; the scene is empty')
 
     return f'{len(message.markers)} markers', change
 

@@ -22,7 +22,7 @@ from ik_node.solver.compiled.layout import (
     STEP_COUNT,
 )
 from ik_node.solver.goal import Goal
-from ik_node.text import quote
+from ik_node.text import length_text, quote
 
 AT_LIMIT = 1e-6  # rad or m
 SUCCESS_REASONS = (Reason.SOLVED, Reason.NEAREST)
@@ -238,7 +238,7 @@ class Result(PostureMetrics):
     def _nearest(self) -> str:
         parts = []
         if not self.goal.position_free:
-            parts.append(f'{1e3 * self.position_error:.3g} mm')
+            parts.append(length_text(self.position_error))
         if not self.goal.orientation_free:
             parts.append(f'{self.orientation_error:.3g} rad')
         at_limit = self.limiting_joints

@@ -110,8 +110,9 @@ class Tables:
         width = np.where(upper > lower, upper - lower, 1.0)
         self.preferred = self._posture('preferred') if options.preferred else chain.middle
         if not ((self.preferred >= chain.lower) & (self.preferred <= chain.upper)).all():
-            raise ParameterError(f'the preferred positions {list(self.preferred)} are not inside '
-                                 f'the joint limits {list(chain.lower)} .. {list(chain.upper)}')
+            raise ParameterError(
+                f'the preferred positions {shown(list(self.preferred))} are not inside the joint '
+                f'limits {shown(list(chain.lower))} .. {shown(list(chain.upper))}')
         posture = self._posture('posture') if options.posture else self.preferred
         gains, posture_gains = self._positive('gains', 0.0), self._positive('posture_gains', 0.0)
         both = gains + posture_gains
@@ -293,7 +294,7 @@ class Tables:
     def _positive(self, name: str, least: float) -> np.ndarray:
         values = one_per_joint(self.chain, getattr(self.options, name), name)
         if (values < least).any():
-            raise ParameterError(f'the {name.replace("_", " ")} {list(values)} must not be '
+            raise ParameterError(f'the {name.replace("_", " ")} {shown(list(values))} must not be '
                                  f'{"negative" if least == 0.0 else f"below {least:g}"}')
         return values
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ik_node.errors import Reason
 from ik_node.kinematics.kinematic_tree import KinematicTree
-from ik_node.text import quote
+from ik_node.text import length_text, quote
 
 AT_TREE_LIMIT = 1e-6  # rad or m
 
@@ -35,9 +35,7 @@ class TipError(NamedTuple):
 
     def __str__(self) -> str:
         """Return both errors, those that are zero left out, in words."""
-        length = f'{self.position:.3g} m' if self.position >= 1.0 else \
-            f'{1e3 * self.position:.3g} mm'
-        parts = [length] * (self.position > 0.0) \
+        parts = [length_text(self.position)] * (self.position > 0.0) \
             + [f'{self.orientation:.3g} rad'] * (self.orientation > 0.0)
         return ' and '.join(parts) or '0 mm'
 

@@ -417,9 +417,12 @@ def test_scene(system, arm):
                 lambda: arm.scene.add_sphere('post', 0.3, [0.45, 0.0, 0.4]),
                 lambda: arm.scene.add_mesh('post', triangles, [0.42, 0.0, 0.1])):
         assert add().wait(20.0) == 'the scene has changed'
-        with pytest.raises(GoalNotReachedError, match="COLLISION.*'post/0'"):
+        with pytest.raises(GoalNotReachedError, match="COLLISION.*'post'"):
             arm.joints(right).wait(20.0)
-    arm.scene.remove('post').wait(20.0)
+    assert arm.scene.remove('posd').wait(20.0) == \
+        "nothing has changed: there is no object 'posd'; did you mean 'post'?"
+    assert arm.scene.remove('post').wait(20.0) == 'the scene has changed'
+    assert arm.scene.remove('post').wait(20.0).endswith("'post'; the scene is empty")
     there(system, arm.joints(right))
     far = [0.0, 0.0, 3.0]
     for wrong, words in (

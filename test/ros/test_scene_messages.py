@@ -103,6 +103,13 @@ def test_add_again_and_delete():
     assert [*scene.objects] == ['7']
 
 
+def test_names_of_objects():
+    """Number 0 of a namespace is called as that, unless a link of the robot is."""
+    scene = scene_with(*(marker(Marker.CUBE, ns=ns, id=id) for ns, id in (
+        ('wall', 0), ('wall', 1), ('hand', 0), ('', 0))))
+    assert [*scene.objects] == ['wall', 'wall/1', 'hand/0', '0']
+
+
 @pytest.mark.parametrize('made, words', [
     (marker(Marker.ARROW), 'type 0, which is no body'),
     (marker(Marker.TEXT_VIEW_FACING), 'which is no body'),

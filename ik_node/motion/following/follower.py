@@ -76,6 +76,7 @@ from ik_node.solver.compiled.layout import (
     TOLERANCE_AXES,
 )
 from ik_node.solver.goal import checked_pose, FREE_AXIS
+from ik_node.text import shown
 
 FULL_POSE_JOINTS = 6  # of an arm that can hold all axes of the pose
 RESTING_SHARE = 1e-3  # of the velocity limits; slower joints stop, each as fast as it can
@@ -129,7 +130,7 @@ class Follower:
         limits.require_positive()
         bias = one_per_joint(chain, options.bias, 'the bias')
         if (bias < 0.0).any():
-            raise ParameterError(f'the bias is {list(bias)}; it must not be negative')
+            raise ParameterError(f'the bias is {shown(list(bias))}; it must not be negative')
         preferred = one_per_joint(chain, options.preferred, 'the preferred positions') \
             if options.preferred else chain.middle
         self._full_limits = limits.for_streams()
@@ -211,8 +212,9 @@ class Follower:
         """
         rows = np.array([state.q, state.qd, state.qdd], dtype=float)
         if rows.shape != (3, self.chain.n) or not np.isfinite(rows).all():
-            raise TrajectoryError(f'following cannot begin at q {list(state.q)}, '
-                                  f'qd {list(state.qd)}, qdd {list(state.qdd)}; each must be '
+            raise TrajectoryError(f'following cannot begin at q {shown(list(state.q))}, '
+                                  f'qd {shown(list(state.qd))}, '
+                                  f'qdd {shown(list(state.qdd))}; each must be '
                                   f'{self.chain.n} finite numbers')
         self._set_limits(rows)
         self._commanded = CommandedMotion(self._model.limits, rows, nanoseconds(time), before)

@@ -28,7 +28,7 @@ from ik_node.motion.tool_path.segments import (
 )
 from ik_node.se3 import distance, FARTHEST_GOAL_M, rotation_log
 from ik_node.solver.goal import checked_pose
-from ik_node.text import shown
+from ik_node.text import length_text, shown
 
 SAME_POSE = 1e-6         # m and rad; poses closer than this are one pose
 MAX_ROTATION_RAD = pi - 1e-3  # a larger rotation is ambiguous
@@ -216,7 +216,7 @@ class ToolPath:
         for k, (before, after) in enumerate(zip(paths[:-1], paths[1:])):
             gap, angle = distance(before.poses([before.length])[0], after.poses([0.0])[0])
             if max(gap, angle) > SAME_POSE:
-                raise PathError(f'path {k + 1} begins {1e3 * gap:.3g} mm and {angle:.3g} rad away '
+                raise PathError(f'path {k + 1} begins {length_text(gap)} and {angle:.3g} rad away '
                                 f'from the end of path {k}; they must meet')
         return _laid_out(np.vstack([path.table for path in paths]), blend_radius)
 

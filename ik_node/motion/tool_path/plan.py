@@ -50,7 +50,7 @@ from ik_node.solver.compiled.layout import (
 )
 from ik_node.solver.free_postures import EXACT_AXES
 from ik_node.solver.solver import Solver
-from ik_node.text import quote
+from ik_node.text import length_text, quote
 
 MAX_CELL_M = 0.015         # of the path, between targets
 MAX_CELL_ANGLE_RAD = 0.075  # on an arc
@@ -181,7 +181,7 @@ def _followed(solver: Solver, q_start: np.ndarray, path: ToolPath, inside: Motio
                 deviation, at_nodes, (options.position_deviation, options.orientation_deviation))):
             validate(trajectory, limits)
             return PathPlan(trajectory, path, fraction, interruption, deviation), coordinates
-    raise PathError(f'the tip would leave the path by {1e3 * deviation[0]:.3g} mm and '
+    raise PathError(f'the tip would leave the path by {length_text(deviation[0])} and '
                     f'{deviation[1]:.3g} rad; allow more, or lead the path farther from '
                     'singularities', Reason.PATH_INTERRUPTED)
 
@@ -321,8 +321,8 @@ def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray, limit
         if off[0] > arm.slack[0] or off[1] > arm.slack[1]:
             return PathError(
                 f'{where}: from there on the joints that move, fewer than {EXACT_AXES}, cannot '
-                f'keep the tip on it: it would be {1e3 * off[0]:.3g} mm and {off[1]:.3g} rad off '
-                f'{1e3 * BACK_OFF_M:g} mm later, where {1e3 * arm.slack[0]:.3g} mm and '
+                f'keep the tip on it: it would be {length_text(off[0])} and {off[1]:.3g} rad off '
+                f'{1e3 * BACK_OFF_M:g} mm later, where {length_text(arm.slack[0])} and '
                 f'{arm.slack[1]:.3g} rad are allowed', Reason.PATH_INTERRUPTED, fraction, q)
     if not ahead.success:
         return PathError(f'{where}: {ahead.message}', ahead.status, fraction, q)
