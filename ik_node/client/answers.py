@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.status_messages import GoalState, plain_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ class Answer:
     message : str
         One sentence.
     values : mapping of str to str
-        All values, such as ``duration`` (s) and ``measured_position_error_m``.
+        All values, such as ``duration_s`` and ``measured_position_error_m``, as texts.
 
     """
 
@@ -46,9 +46,14 @@ class Answer:
         return self.values.get('id', '')
 
     @property
-    def remedies(self) -> dict[str, str]:
-        """Return the values that say what would make a refused goal possible; empty if none."""
-        return {key: value for key, value in self.values.items() if key.startswith('remedy_')}
+    def remedies(self) -> dict[str, Any]:
+        """
+        Return the values that say what would make a refused goal possible; empty if none.
+
+        Numbers are numbers, and several of them lists.
+        """
+        return plain_values({key: value for key, value in self.values.items()
+                             if key.startswith('remedy_')})
 
     @property
     def reached(self) -> bool:

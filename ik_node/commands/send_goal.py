@@ -34,7 +34,7 @@ from ik_node.ros.messages import make_pose, quaternion_of
 from ik_node.ros.process import leave
 from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.rotations import quaternion_from_rpy
-from ik_node.ros.status_messages import GoalState, is_final, stamp_text
+from ik_node.ros.status_messages import GoalState, is_final, plain_values, stamp_text
 from ik_node.text import printable, quote
 
 NO_ROTATION = 0.0, 0.0, 0.0, 1.0  # as a quaternion x, y, z, w
@@ -257,7 +257,7 @@ def _run(node: Sender, goal: Any, options: argparse.Namespace) -> int:
         return 1
     answer = node.answers[-1]
     if options.json:
-        print(json.dumps(answer))
+        print(json.dumps(plain_values(answer)))
     else:
         print(printable(f'{answer["state"]} ({answer["reason"]}): {answer["message"]}'))
     return 0 if answer['state'] == GoalState.REACHED.value else 1

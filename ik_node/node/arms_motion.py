@@ -295,11 +295,11 @@ class ArmsMotion:
         self._planned = None
         begin = stamp + round(1e9 * self._options.start_delay)
         self._task.values |= {
-            'q': numbers(trajectory.end), 'duration': f'{trajectory.duration:.3f}',
+            'q': numbers(trajectory.end), 'duration_s': f'{trajectory.duration:.3f}',
             'begin': f'{begin // 10**9}.{begin % 10**9:09d}',
-            'solve_time': f'{result.time:.6f}',
-            'position_error': f'{max(e.position for e in result.errors.values()):.3e}',
-            'orientation_error': f'{max(e.orientation for e in result.errors.values()):.3e}'}
+            'solve_time_ms': f'{1e3 * result.time:.3f}',
+            'position_error_m': f'{max(e.position for e in result.errors.values()):.3e}',
+            'orientation_error_rad': f'{max(e.orientation for e in result.errors.values()):.3e}'}
         self._status.report(
             self._task, GoalState.ACCEPTED, Reason.ACCEPTED,
             f'{len(outputs)} controllers begin together in {self._options.start_delay:g} s, and '

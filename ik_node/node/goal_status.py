@@ -23,7 +23,7 @@ from ik_node.node.refused_plan import RefusedPlan
 from ik_node.node.send_order import SendTime
 from ik_node.replay.calls import MadeCall
 from ik_node.ros.qos import ANSWERS_QOS
-from ik_node.ros.status_messages import GoalState, stamp_text, STATE_LEVELS
+from ik_node.ros.status_messages import GoalState, level_of, stamp_text
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
 
@@ -244,16 +244,17 @@ class StatusReporter:
                   **task.values}
         if not_checked := self._not_checked():
             values['not_checked'] = not_checked
+        level = level_of(state, reason, task.kind)
         if not silent:
             self._publisher.publish(DiagnosticStatus(
-                level=STATE_LEVELS[state], name=f'{self._node.get_fully_qualified_name()}: goal',
+                level=level, name=f'{self._node.get_fully_qualified_name()}: goal',
                 hardware_id=str(task.number), message=sentence,
                 values=[KeyValue(key=key, value=str(value)) for key, value in values.items()]))
         text = f'goal {task.number} {state.value} ({reason.value}): {sentence}'
         logger = self._node.get_logger()
-        if STATE_LEVELS[state] == DiagnosticStatus.OK:
+        if level == DiagnosticStatus.OK:
             logger.info(text)
-        elif STATE_LEVELS[state] == DiagnosticStatus.WARN:
+        elif level == DiagnosticStatus.WARN:
             logger.warning(text)
         else:
             logger.error(text)

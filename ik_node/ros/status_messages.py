@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from math import isfinite
 import re
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 
+from ik_node.errors import Reason
 from ik_node.ros.clocks import nanoseconds_of
 
 
@@ -31,6 +33,14 @@ STREAM_KIND, JOG_KIND = 'stream', 'jog'  # of goals that consist of many message
 STREAM_PAUSE_S = 0.5
 ACTION_GOAL_KEY = 'action_goal'  # of answers to a goal of an action
 HOME_TEXT = re.compile(r'goal (\d+),')
+# Values of answers that are texts, though some of them may look like numbers.
+TEXT_KEYS = frozenset({
+    'id', 'stamp', 'last_stamp', 'begin', 'kind', 'state', 'reason', 'message', 'named_pose',
+    'solution', 'began_at_rest_because', 'limiting_joint', 'remedy_limit_joint',
+    'remedy_limit_end', 'remedy_option', 'remedy_of', 'remedy_way', ACTION_GOAL_KEY})
+NUMBERS_KEYS = frozenset({  # several, with blanks between
+    'q', 'q_start', 'qd_start', 'remedy_shift_m', 'remedy_turn_axis', 'remedy_start'})
+NAMES_KEYS = frozenset({'remedy_start_joints'})
 STATE_LEVELS = {
     GoalState.ACCEPTED: DiagnosticStatus.OK,
     GoalState.REACHED: DiagnosticStatus.OK,
@@ -70,6 +80,41 @@ def is_final(values: Mapping[str, str]) -> bool:
 def values_of(status: DiagnosticStatus) -> dict[str, str]:
     """Return the values of an answer by their keys."""
     return {pair.key: pair.value for pair in status.values}
+
+
+def plain_values(values: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of an answer with numbers as numbers, several of them as lists."""
+    return {key: _plain(key, text) for key, text in values.items()}
+
+
+def _plain(key: str, text: str) -> Any:
+    if key in NAMES_KEYS:
+        return text.split()
+    if key in NUMBERS_KEYS:
+        return [float(word) for word in text.split()]
+    if key in TEXT_KEYS:
+        return text
+    if text in ('true', 'false'):
+        return text == 'true'
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not isfinite(number):
+        return text
+    return int(text) if text.lstrip('-').isdecimal() else number
+
+
+def level_of(state: GoalState, reason: Reason, kind: str) -> bytes:
+    """
+    Return the level of an answer.
+
+    A stream or a jog has no goal that it would miss: that its poses end, or that something newer
+    takes its place, is its normal end.
+    """
+    normal = reason is Reason.STREAM_ENDED or state is GoalState.SUPERSEDED
+    return DiagnosticStatus.OK if kind in (STREAM_KIND, JOG_KIND) and normal \
+        else STATE_LEVELS[state]
 
 
 def answers_stream(values: Mapping[str, str], first: Time, latest: Time,

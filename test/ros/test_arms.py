@@ -105,7 +105,7 @@ def test_both_controllers_move_on_one_clock(arms):
     for tip in TREE.tip_links:
         assert np.abs(T[tip] - reached[tip]).max() < 1e-4
     accepted = arms.answers(stamp)[0]
-    assert accepted['kind'] == 'goal_poses' and float(accepted['duration']) > 0.3
+    assert accepted['kind'] == 'goal_poses' and float(accepted['duration_s']) > 0.3
 
 
 def test_arms_that_would_meet_go_round_each_other(arms):

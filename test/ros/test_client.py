@@ -196,7 +196,7 @@ def test_goals_that_are_not_reached(system, arm):
     # What the refusal names is reached; its sentence says so.
     told = found.value.answer.remedies
     assert 'shifted by [' in str(found.value) and told.keys() >= {'remedy_shift_m'}
-    nearer = np.array(AWAY) + np.array(told['remedy_shift_m'].split(), dtype=float)
+    nearer = np.array(AWAY) + np.array(told['remedy_shift_m'])
     assert arm.move(nearer, QUAT).wait(20.0).reached
     first, second = arm.joints(SIDE), arm.joints(READY)
     with pytest.raises(GoalNotReachedError, match='superseded'):
@@ -717,7 +717,7 @@ def test_examples(system):
     ('docs/tutorials/python_client.md', (
         'OUT_OF_REACH - the goal was rejected', "{'remedy_shift_m': ", 'green reachable',
         '(6, 6)'), 'reached'),
-    ('docs/how_to/goals.md', ("{'remedy_shift_m': '-0.1879 0.0000 -0.0157'", 'it can be reached'),
+    ('docs/how_to/goals.md', ("{'remedy_shift_m': [-0.1879, 0.0, -0.0157]", 'it can be reached'),
      ''),
     pytest.param('docs/how_to/motion_sequences.md', ('5 motions: ',), '', marks=needs_sequences)]))
 def test_the_documents(system, tmp_path, document, printed, logged):

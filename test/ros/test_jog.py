@@ -128,6 +128,7 @@ def test_a_twist_moves_the_tip_and_the_dead_man_stops_it(system):
     answer = jogger.ended()
     assert [a['state'] for a in jogger.answers()] == ['accepted', 'stopped']
     assert answer['reason'] == 'STREAM_ENDED' and 'no command came for 0.4 s' in answer['message']
+    assert answer['level'] == 0  # its normal end
     assert int(answer['commands']) > 10 and answer['kind'] == 'jog'
     ways = np.array([offset(q)[0] for q in [*measured, latest(system)]])
     assert np.abs(ways[:, [0, 2]]).max() < OFF_PATH_M

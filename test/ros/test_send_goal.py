@@ -201,7 +201,7 @@ def test_path_by_csv_and_by_yaml(system, tmp_path):
         legs = list(zip([HERE.translation, *corners], corners))
         assert np.min([off_line(points, a, b) for a, b in legs], axis=0).max() < 1e-4
     answer = send(system, '--first', yaml)
-    assert answer['state'] == 'reached' and answer['pose_number'] == '1', answer
+    assert answer['state'] == 'reached' and answer['pose_number'] == 1, answer
     assert np.linalg.norm(tip(latest(system)).translation - corners[0]) < 1e-4
 
 
