@@ -36,8 +36,13 @@ from ik_node.replay.calls import (
 )
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import with_best
+from ik_node.text import quote
 
 JOINT_ADVICE = '; go there in several goals, set motion.detour_time, or lower collision.margin'
+
+JOINTS_KIND = 'joints'  # of the goals that name joint positions
+MAX_TURNS = 100  # of a joint in one motion
+LEFT_OUT_TURNS = 'left_out_turns'  # in the values of an answer
 
 Plan = Callable[[StartState], Trajectory]
 Way = Sequence[np.ndarray] | Callable[[MotionState], ArcPoses]
@@ -67,7 +72,7 @@ class GoalPlans:
 
         def plan(start_state: StartState) -> Trajectory:
             settings, start = robot.settings, start_state.splice
-            q_goal = robot.chain.nearest_turns(task.q_goal, start.q)
+            q_goal = _end_of(task, robot, start.q)
             task.values |= {'q_start': partial(numbers, start.q),
                             'qd_start': partial(numbers, start.qd),
                             'q': partial(numbers, q_goal)}
@@ -92,6 +97,8 @@ class GoalPlans:
         """
         robot = self._holder.require()
         longest = robot.settings.detour_time if task.detour_time is None else task.detour_time
+        if keeps_turns(task, robot):
+            return None  # a detour ends at the same angles, a turn or none away
         if longest == 0.0 or robot.settings.solver.collisions is None:
             return None
 
@@ -233,3 +240,25 @@ def _noted(task: GoalTask, planned: PathPlan) -> Trajectory:
                     'path_deviation_m': f'{planned.deviation[0]:.2e}',
                     'path_deviation_rad': f'{planned.deviation[1]:.2e}'}
     return planned.trajectory
+
+
+def keeps_turns(task: GoalTask, robot: Robot) -> bool:
+    """Return whether a goal asks for whole turns of joints without limits, too."""
+    return task.kind == JOINTS_KIND and robot.settings.whole_turns
+
+
+def _end_of(task: GoalTask, robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Return the positions (n,) at which a motion from `q` ends; notes turns that it leaves out."""
+    nearest = robot.chain.nearest_turns(task.q_goal, q)
+    turns = np.rint((task.q_goal - nearest) / (2.0 * np.pi))
+    if not turns.any() or task.kind != JOINTS_KIND:
+        return nearest
+    if not keeps_turns(task, robot):
+        task.values[LEFT_OUT_TURNS] = ', '.join(
+            f'{turns[k]:g} of {quote(robot.chain.joint_names[k])}' for k in np.flatnonzero(turns))
+        return nearest
+    k = int(np.abs(turns).argmax())
+    if abs(turns[k]) > MAX_TURNS:
+        raise TrajectoryError(f'{quote(robot.chain.joint_names[k])} would make {abs(turns[k]):g} '
+                              f'turns; at most {MAX_TURNS} are made in one motion')
+    return np.where(turns != 0, task.q_goal, nearest)

@@ -30,7 +30,15 @@ from ik_node.motion.start_state import StartState
 from ik_node.motion.trajectory import Trajectory
 from ik_node.motion.waypoints import Waypoints
 from ik_node.node.arm_state import ArmState
-from ik_node.node.goal_plans import after_blocked, GoalPlans, JOINT_ADVICE, Plan, Way
+from ik_node.node.goal_plans import (
+    after_blocked,
+    GoalPlans,
+    JOINT_ADVICE,
+    keeps_turns,
+    LEFT_OUT_TURNS,
+    Plan,
+    Way,
+)
 from ik_node.node.goal_queue import GoalQueue, WATCH_PERIOD_S
 from ik_node.node.goal_status import GoalTask
 from ik_node.node.outputs import Late, Output
@@ -367,7 +375,9 @@ class Motion:
     def is_there(self, task: GoalTask, robot: Robot, q: np.ndarray) -> bool:
         """Return whether an arm at `q` (n,) is at the goal."""
         if task.goal is None:
-            return bool(np.abs(robot.chain.difference(q, task.q_goal)).max() <= 1e-6)
+            away = q - task.q_goal if keeps_turns(task, robot) \
+                else robot.chain.difference(q, task.q_goal)
+            return bool(np.abs(away).max() <= 1e-6)
         T_base_tip, options = forward_kinematics(robot.chain, q), robot.settings.solver.options
         away = np.abs(T_base_tip[:3, 3] - task.goal.T_base_tip[:3, 3]).max()
         if task.goal.is_exact and away > options.position_tolerance:
@@ -723,4 +733,6 @@ def _reached_sentence(task: GoalTask) -> str:
         'position_error_m', 'orientation_error_rad'))
     where = 'as near as it can be' if task.nearest else 'reached'
     return (f'{where}; the tip is measured {1e3 * float(off):.3f} mm'
-            + (f' and {float(turned):.5f} rad' if turned else '') + ' from the goal')
+            + (f' and {float(turned):.5f} rad' if turned else '') + ' from the goal'
+            + (f'; whole turns are left out, {task.values[LEFT_OUT_TURNS]}, as motion.whole_turns '
+               'is not set' if LEFT_OUT_TURNS in task.values else ''))

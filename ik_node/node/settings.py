@@ -117,6 +117,8 @@ class Settings:
         The tool of the file that is mounted; None if the parameter tool.name is empty.
     tool_frame : str
         Which frame of goals is the present tool centre point.
+    whole_turns : bool
+        Whether joints without limits make the whole turns of a joint goal.
     straight : bool
         Whether ~/goal_pose is reached along a straight line.
     detour_time : float
@@ -153,6 +155,7 @@ class Settings:
     start_tolerance: float
     tool: Tool | None
     tool_frame: str
+    whole_turns: bool
     straight: bool
     detour_time: float
     stream_rate: float

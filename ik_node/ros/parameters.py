@@ -236,6 +236,9 @@ IK_NODE = (
     Row('motion.start_tolerance', 0.02,
         'how far outside its limits a joint may be at the start of a motion, rad or m; it then '
         'moves inward', 0.0, 1.0, fills='start_tolerance'),
+    Row('motion.whole_turns', False,
+        'move joints without limits to the positions of a joint goal, whole turns included; '
+        'false: by the shortest way to the same angle', fills='whole_turns'),
     Row('motion.straight', False,
         'move the tip along a straight line to ~/goal_pose, instead of the fastest joint motion',
         fills='straight'),

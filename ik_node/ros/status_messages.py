@@ -36,8 +36,9 @@ HOME_TEXT = re.compile(r'goal (\d+),')
 # Values of answers that are texts, though some of them may look like numbers.
 TEXT_KEYS = frozenset({
     'id', 'stamp', 'last_stamp', 'begin', 'kind', 'state', 'reason', 'message', 'named_pose',
-    'solution', 'began_at_rest_because', 'limiting_joint', 'remedy_limit_joint',
-    'remedy_limit_end', 'remedy_option', 'remedy_of', 'remedy_way', ACTION_GOAL_KEY})
+    'solution', 'began_at_rest_because', 'left_out_turns', 'limiting_joint',
+    'remedy_limit_joint', 'remedy_limit_end', 'remedy_option', 'remedy_of', 'remedy_way',
+    ACTION_GOAL_KEY})
 NUMBERS_KEYS = frozenset({  # several, with blanks between
     'q', 'q_start', 'qd_start', 'remedy_shift_m', 'remedy_turn_axis', 'remedy_start'})
 NAMES_KEYS = frozenset({'remedy_start_joints'})

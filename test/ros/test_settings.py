@@ -90,6 +90,7 @@ OTHER = {
     'motion.start_tolerance': (0.05, {'start_tolerance': 0.05}),
     'motion.detour_time': (0.5, {'detour_time': 0.5}),
     'motion.straight': (True, {'straight': True}),
+    'motion.whole_turns': (True, {'whole_turns': True}),
     'motion.torque_limits': (True, {'torques.always': True}),
     'motion.gravity': ((0.0, 5.0, -8.0), {'torques.gravity': (0.0, 5.0, -8.0)}),
     'path.blend_radius': (0.02, {'paths.blend_radius': 0.02}),
