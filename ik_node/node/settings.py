@@ -40,6 +40,8 @@ import ik_node.textbook  # noqa: F401  registers the textbook methods
 
 Values = Mapping[str, Any]
 
+MIN_POINTS = 50  # that a controller takes
+
 
 @dataclass(frozen=True)
 class StartOptions:
@@ -111,6 +113,8 @@ class Settings:
         With the mass of the tool that is mounted.
     controller_period, sample_period, handover_time : float
         s.
+    controller_max_points : int
+        Of a trajectory; 0 = no limit.
     start_tolerance : float
         Rad or m.
     tool : Tool or None
@@ -150,6 +154,7 @@ class Settings:
     thresholds: Thresholds
     torques: TorqueOptions
     controller_period: float
+    controller_max_points: int
     sample_period: float
     handover_time: float
     start_tolerance: float
@@ -236,6 +241,9 @@ def make_settings(values: Values, chain: Chain,
     if solver.options.deadline >= monitor.state_timeout:
         raise ParameterError(f'solver.deadline ({solver.options.deadline:g} s) must be shorter '
                              f'than state.timeout ({monitor.state_timeout:g} s)')
+    if 0 < groups['']['controller_max_points'] < MIN_POINTS:
+        raise ParameterError(f'controller_max_points is {groups[""]["controller_max_points"]}; '
+                             f'ramps to rest need up to {MIN_POINTS} points; 0 = no limit')
     limits = MotionLimits.of_joints(chain, tip=TipLimits(**groups['tip']), **groups['joints'])
     plain = groups['']
     return Settings(

@@ -19,14 +19,18 @@ from ik_node.motion.active_trajectory import (
     rescheduled,
     SpliceTiming,
 )
+from ik_node.motion.collision_free import require_free
 from ik_node.motion.limits import MotionLimits
 from ik_node.motion.start_state import LEAD_POINT_SPACING_S, StartState
+from ik_node.motion.thinning import thinned
 from ik_node.motion.trajectory import Trajectory
 from ik_node.motion.validate import validate
 from ik_node.node.arm_state import ArmState, Instant
 from ik_node.node.outputs import Output
 from ik_node.node.robot import Robot, RobotHolder
 
+LEAD_POINTS = 2  # that are put before a motion from rest
+THINNING_SHARE = 0.5  # of the deviation from a path that is allowed; the planner takes the rest
 REPEAT_MARGIN_S = 0.02  # before a motion is left, to get the next one to the controller
 SEND_SHARE = 0.5  # of the time until a moving arm leaves its motion, within which to send
 MIN_LEAD_CYCLES = 3.0  # controller cycles: to plan, to send, and until it starts
@@ -79,6 +83,7 @@ class TrajectorySender:
     def send(self, trajectory: Trajectory, robot: Robot, start_state: StartState, at: Instant,
               limits: MotionLimits, before: float = np.inf) -> Trajectory:
         """Send a trajectory planned `at` an instant; return it as it was sent."""
+        trajectory = _thinned(trajectory, robot, limits)
         if start_state.backdating:
             begin = at.now - start_state.backdating
             stamp = at.stamp - round(1e9 * start_state.backdating)
@@ -181,3 +186,25 @@ class TrajectorySender:
             'the arm does not brake: the controller has not got the ramp to rest. Another one '
             'begins where the arm is measured')
         return True
+
+
+def _thinned(trajectory: Trajectory, robot: Robot, limits: MotionLimits) -> Trajectory:
+    """
+    Return a trajectory with as many points as the controller takes.
+
+    Raises
+    ------
+    TrajectoryError
+        If it cannot have so few.
+
+    """
+    settings = robot.settings
+    if settings.controller_max_points == 0:
+        return trajectory
+    paths = settings.paths
+    fewer = thinned(trajectory, max(settings.controller_max_points - LEAD_POINTS, 1), robot.chain,
+                    THINNING_SHARE * min(paths.position_deviation, paths.orientation_deviation),
+                    limits)
+    if fewer is not trajectory:
+        require_free(settings.solver.collisions, fewer)
+    return fewer

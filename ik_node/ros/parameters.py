@@ -146,6 +146,9 @@ IK_NODE = (
     Row('controller_period', 0.0,
         'update period of the controller, s; 0 = estimated from the joint states',
         0.0, 0.1, fills='controller_period'),
+    Row('controller_max_points', 0,
+        'largest number of points of a trajectory that the controller takes, such as 200 of '
+        'MotoROS2; 0 = no limit', 0, 1_000_000, fills='controller_max_points'),
     Row('tip_pose_rate', 25.0,
         'maximum rate of ~/tip_pose, Hz', 0.1, 1000.0, live=False, fills='tip_pose_rate'),
     Row('solver.method', 'damped',

@@ -54,6 +54,7 @@ OTHER = {
     'controller': ('arm_controller', {}),
     'output': ('action', {}),
     'controller_period': (0.004, {'controller_period': 0.004}),
+    'controller_max_points': (200, {'controller_max_points': 200}),
     'tip_pose_rate': (30.0, {}),
     'solver.method': ('damped_least_squares', {'solver.method': 'damped_least_squares'}),
     'solver.position_tolerance': (2e-5, {'solver.position_tolerance': 2e-5}),
