@@ -129,6 +129,21 @@ def ik_doctor() -> NoReturn:
     _run_tool('doctor', 'ik_node.doctor.command')
 
 
+def param() -> NoReturn:
+    """Read and set parameters of a running node."""
+    _run_tool('param', 'ik_node.commands.param')
+
+
+def echo() -> NoReturn:
+    """Print what a running node publishes."""
+    _run_tool('echo', 'ik_node.commands.echo')
+
+
+def stop() -> NoReturn:
+    """Bring the arm to rest."""
+    _run_tool('stop', 'ik_node.commands.stop')
+
+
 def replay() -> NoReturn:
     """Repeat the calls of a recorded goal."""
     _run_tool('replay', 'ik_node.commands.replay')
@@ -156,6 +171,9 @@ COMMAND_PROGRAMS: dict[str, Callable[[], NoReturn]] = {
     'jog': jog,
     'teach': teach,
     'doctor': ik_doctor,
+    'param': param,
+    'echo': echo,
+    'stop': stop,
     'replay': replay,
     'viewer': viewer,
     'handheld': handheld,

@@ -7,15 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ik_node.command_line.values import finite, node_name
-
-
-def positive(text: str) -> float:
-    """Return a number above 0."""
-    number = finite(text)
-    if number <= 0.0:
-        raise argparse.ArgumentTypeError(f'{number:g} is not above 0')
-    return number
+from ik_node.command_line.values import node_name, positive
 
 
 def parse(argv: list[str]) -> argparse.Namespace:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError
 from math import isfinite
 import re
 
@@ -43,3 +43,21 @@ def node_name(text: str) -> str:
     if not NODE_NAME.fullmatch(text):
         raise ArgumentTypeError(f'{text!a} is not a node name; give e.g. ik_node or /left/ik_node')
     return text
+
+
+def positive(text: str) -> float:
+    """Return a number above 0."""
+    number = finite(text)
+    if number <= 0.0:
+        raise ArgumentTypeError(f'{number:g} is not above 0')
+    return number
+
+
+def add_node_options(parser: ArgumentParser, timed: bool = True) -> None:
+    """Add --node, and how long its answer is waited for."""
+    parser.add_argument('--node', default='ik_node', type=node_name,
+                        help='name of the node, with its namespace if it has one (default '
+                             '%(default)s)')
+    if timed:
+        parser.add_argument('--timeout', type=positive, default=10.0, metavar='S',
+                            help='how long to wait, s (default 10)')

@@ -33,7 +33,7 @@ from ik_node.ros.controller_manager import (
     service_of,
     states_of,
 )
-from ik_node.ros.handshake import ANSWER_TIMEOUT_S, wait_for
+from ik_node.ros.handshake import ANSWER_TIMEOUT_S, ask, wait_for
 from ik_node.ros.qos import BEST_EFFORT_QOS, EVERY_STATE_QOS, INSTANCE_QOS, STATUS_QOS
 from ik_node.ros.qos_mismatch import node_of
 
@@ -225,15 +225,8 @@ class Observer(Node):
 
     def _call(self, kind: Any, request: Any, name: str, end: float) -> Any:
         """Return the response of a service, of the node unless `name` begins with /, or None."""
-        client = self.create_client(kind, name if name.startswith('/')
-                                    else f'{self.seen.target}/{name}')
-        while monotonic() < end:
-            if wait_for(self, client.service_is_ready, min(ANSWER_TIMEOUT_S, end - monotonic())):
-                answer = client.call_async(request)
-                if wait_for(self, answer.done, ANSWER_TIMEOUT_S):
-                    return answer.result()
-                client.remove_pending_request(answer)
-        return None
+        service = name if name.startswith('/') else f'{self.seen.target}/{name}'
+        return ask(self, kind, service, request, end - monotonic())
 
 
 def hidden(name: str) -> bool:

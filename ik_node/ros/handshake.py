@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
+from typing import Any
 
 from rcl_interfaces.srv import GetParameters
 import rclpy
@@ -36,6 +37,23 @@ def wait_for(node: Node, condition: Callable[[], object], seconds: float,
         with signals_deferred():
             rclpy.spin_once(node, executor=executor, timeout_sec=0.05)
     return True
+
+
+def ask(node: Node, kind: Any, service: str, request: Any, seconds: float) -> Any:
+    """
+    Return the response of a service; None if it does not answer in time.
+
+    A server that has not discovered this node yet loses the request, so it is sent again.
+    """
+    client = node.create_client(kind, service)
+    end = monotonic() + seconds
+    while monotonic() < end:
+        if wait_for(node, client.service_is_ready, min(ANSWER_TIMEOUT_S, end - monotonic())):
+            answer = client.call_async(request)
+            if wait_for(node, answer.done, ANSWER_TIMEOUT_S):
+                return answer.result()
+            client.remove_pending_request(answer)
+    return None
 
 
 def greet(node: Node, target: str, seconds: float, publisher: Publisher,

@@ -19,7 +19,7 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from ik_node.command_line.signals import END_SIGNALS
+from ik_node.command_line.signals import END_SIGNALS, INTERRUPTED_CODE
 from ik_node.errors import IkNodeError
 from ik_node.ros.executor import make_executor
 
@@ -65,6 +65,24 @@ def leave(node: Node | None, code: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def run_tool(name: str, work: Callable[[Node], int]) -> NoReturn:
+    """
+    Run a command that talks to other nodes, and end the process with the code that it returns.
+
+    An IkNodeError ends it with its sentence and the code 2, Ctrl-C with INTERRUPTED_CODE.
+    """
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node(f'_ik_{name}', enable_rosout=False, start_parameter_services=False)
+    try:
+        code = work(node)
+    except KeyboardInterrupt:
+        code = INTERRUPTED_CODE
+    except IkNodeError as error:
+        print(f'{name}: {error}', file=sys.stderr)
+        code = 2
+    leave(node, code)
 
 
 def run(name: str, make_node: Callable[[], ClosableNode],
