@@ -13,6 +13,7 @@ from rclpy.node import Node
 from rclpy.time import Time
 from std_msgs.msg import Header
 
+from ik_node.errors import Reason
 from ik_node.kinematics.arm import link_pose
 from ik_node.node.arm_state import ArmState
 from ik_node.node.frames import Frames
@@ -26,12 +27,14 @@ from ik_node.ros.messages import (
     quaternion_norm,
     tolerance_from_covariance,
 )
+from ik_node.solver.free_postures import EXACT_AXES
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import remedy_values, with_best
 from ik_node.solver.remedy_search import REMEDIED_REASONS
 from ik_node.solver.result import Result
 
 REMEDY_TIME_S = 0.015  # of the processor, to look for what would make a refused goal possible
+FEW_AXES_REASONS = Reason.ORIENTATION_OUT_OF_REACH, Reason.NO_SOLUTION
 NORM_ROUNDING = 1e-3  # error of the norm of a quaternion that is written with three digits
 
 
@@ -117,7 +120,8 @@ class GoalConversion:
             remedies = robot.settings.made(RemedyCall(
                 result.goal, result.seeds.copy(), result.status, result.q.copy(),
                 Rounds(lambda: thread_time() < end)), task and task.calls)
-        return with_best(result.message, remedies), remedy_values(remedies)
+        return (with_best(result.message + _few_axes(result, robot), remedies),
+                remedy_values(remedies))
 
     def link_of(self, frame: str, robot: Robot) -> str | None:
         """Return the link of the robot that a frame is; None if it is none."""
@@ -132,3 +136,13 @@ class GoalConversion:
         stamp = Time.from_msg(header.stamp, clock_type=self._node.get_clock().clock_type)
         return self._frames.pose_of(header.frame_id, stamp, robot.tree, robot.chain.base_link,
                                     self._arm.joints.positions)
+
+
+def _few_axes(result: Result, robot: Robot) -> str:
+    """Return what to ask of an arm that reaches few orientations, if that is why it refuses."""
+    moving = robot.chain.n - len(robot.settings.solver.tables.locked)
+    if moving >= EXACT_AXES or not result.goal.is_exact or result.status not in FEW_AXES_REASONS:
+        return ''
+    return (f'; {moving} axes reach few orientations at a position: leave the orientation free '
+            '(send_goal --position, ~/goal_position) or the rotation about the tool (--pointing, '
+            '~/goal_pointing), or set solver.nearest and solver.nearest_keeps_position')
