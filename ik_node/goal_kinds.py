@@ -168,6 +168,13 @@ GOAL_KINDS = (
               GoalOption('line', 'to --xyz along a straight line of the tip',
                          lambda goals, given: goals.line(given.xyz), with_xyz=True,
                          orientation=Orientation.OPTIONAL)), may_be_long=True),
+    GoalKind('line', 'geometry_msgs/PoseWithCovarianceStamped',
+             'Move the tip to this pose in a straight line; about axes of the pose whose variance '
+             'is that of a free rotation it may be turned on the way',
+             (GoalOption('free', 'to --xyz along a straight line, on which the tip may be turned '
+                         'about these axes of --rpy or --quat: rx, ry, rz',
+                         lambda goals, given: goals.line(given.xyz, free=given.free), 'free_axes',
+                         with_xyz=True, orientation=Orientation.OPTIONAL),), in_ui=False),
     GoalKind('first', 'nav_msgs/Path',
              'Move the tip to the first of these poses that can be reached; `pose_number` in the '
              'answer says which',

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, Generic, TYPE_CHECKING, TypeVar
 
 from geometry_msgs.msg import PoseArray, PoseStamped
@@ -19,7 +20,9 @@ from ik_node.client.joint_paths import joint_message, joint_path_message
 from ik_node.client.poses import PoseLike, stamped_orientation, stamped_point, stamped_pose
 from ik_node.errors import GoalError
 from ik_node.motion.taught_path import TaughtPath
+from ik_node.motion.tool_path.options import ROTATION_AXES
 from ik_node.ros.messages import line_to, pose_within
+from ik_node.text import shown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -74,9 +77,20 @@ class GoalMethods(ABC, Generic[Sent]):
         return self._send('region', message)
 
     def line(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
-             frame: str | None = None, rpy: Sequence[float] | None = None) -> Sent:
-        """Move the tip to a pose in a straight line."""
+             frame: str | None = None, rpy: Sequence[float] | None = None,
+             free: Sequence[str] = ()) -> Sent:
+        """
+        Move the tip to a pose in a straight line.
+
+        Parameters
+        ----------
+        free : sequence of str
+            Axes of the pose about which the tip may be turned on the way: 'rx', 'ry', 'rz'.
+
+        """
         end = self._pose(pose, quaternion, frame, rpy)
+        if free:
+            return self._send('line', pose_within(end, 0.0, _free_rotations(free)))
         return self._send('path', line_to(end.pose, end.header.frame_id))
 
     def path(self, poses: Sequence[PoseLike], *, frame: str | None = None) -> Sent:
@@ -201,3 +215,12 @@ class GoalMethods(ABC, Generic[Sent]):
         return Path(poses=[
             self._pose(each, None, None if isinstance(each, PoseStamped) else frame)
             for each in poses])
+
+
+def _free_rotations(axes: Sequence[str]) -> list[float]:
+    """Return the tolerances (3,), rad, that leave the rotation about some axes free."""
+    unknown = [axis for axis in axes if axis not in ROTATION_AXES]
+    if unknown:
+        raise ClientError(f'{shown(unknown[0])} is no axis that a line can leave free; there are '
+                          f'{", ".join(ROTATION_AXES)}')
+    return [inf if axis in axes else 0.0 for axis in ROTATION_AXES]

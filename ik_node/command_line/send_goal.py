@@ -18,6 +18,7 @@ VALUE_ARGUMENTS: dict[str, dict[str, Any]] = {
     'pose': {'nargs': 3, 'type': float, 'metavar': ('X', 'Y', 'Z')},
     'position_tolerance': {'nargs': '+', 'type': tolerance, 'metavar': 'M'},
     'orientation_tolerance': {'nargs': '+', 'type': tolerance, 'metavar': 'RAD'},
+    'free_axes': {'nargs': '+', 'choices': ('rx', 'ry', 'rz'), 'metavar': 'AXIS'},
     'joint_positions': {'nargs': '+', 'metavar': 'Q'},
     'joint_path_file': {'type': Path, 'metavar': 'FILE'},
     'pose_file': {'type': Path, 'metavar': 'FILE'},

@@ -23,6 +23,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.errors import GoalError, Reason
 from ik_node.kinematics.arm import forward_kinematics
+from ik_node.motion.tool_path.options import ROTATION_AXES
 from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.trajectory import MotionState
 from ik_node.node.arm_state import ArmState
@@ -36,7 +37,7 @@ from ik_node.node.preparation import Kernels
 from ik_node.node.robot import Robot
 from ik_node.replay.calls import ArcPoses
 from ik_node.ros.messages import joints_from_state, way_points_from_message
-from ik_node.solver.goal import Goal
+from ik_node.solver.goal import FREE_AXIS, Goal
 
 MAX_ALTERNATIVES = 50  # poses of which the first that can be reached is wanted
 
@@ -72,6 +73,7 @@ class GoalStarter:
             'joint_path': self._through_joints,
             'named': self._to_named,
             'path': self._along_path,
+            'line': self._along_line,
             'first': self._to_first,
             'arc': self._along_arc,
         }
@@ -131,6 +133,18 @@ class GoalStarter:
         poses = [*self._targets.path(message, robot)]
         _note_end(task, poses)
         self._motion.along(task, poses)
+
+    def _along_line(self, message: PoseWithCovarianceStamped, task: GoalTask,
+                    robot: Robot) -> None:
+        goal = self._targets.region(message, robot)
+        if any(goal.tolerance[:3]) or not {*goal.tolerance[3:]} <= {0.0, FREE_AXIS}:
+            raise GoalError('the covariance of a line must be 0, or that of a free rotation about '
+                            'an axis, pi squared or more; tolerances are for ~/goal_region',
+                            Reason.GOAL_TOLERANCE)
+        task.free_axes = tuple(axis for axis, width in zip(ROTATION_AXES, goal.tolerance[3:])
+                               if width)
+        _note_end(task, [goal.T_base_tip])
+        self._motion.along(task, [goal.T_base_tip])
 
     def _to_first(self, message: Path, task: GoalTask, robot: Robot) -> None:
         count = len(message.poses)

@@ -16,6 +16,7 @@ from ik_node.motion.joint_path import JointPathPlan
 from ik_node.motion.motion_sequence import SequencedMotion, SequenceError, SequencePlan
 from ik_node.motion.path_rate import PathRate
 from ik_node.motion.start_state import StartState
+from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory import MotionState, Trajectory
 from ik_node.motion.waypoints import Waypoints
@@ -126,11 +127,12 @@ class GoalPlans:
         def plan(start_state: StartState) -> Trajectory:
             settings = robot.settings
             path = way(start_state.splice) if callable(way) else tuple(way)
-            call = PathCall(start_state, path, task.limits or settings.planning, settings.paths)
+            options = path_options(task, robot)
+            call = PathCall(start_state, path, task.limits or settings.planning, options)
             try:
                 return _noted(task, within_torques(robot, task, lambda share: settings.made(
                     replace(call, limits=call.limits.slowed(share)), task.calls),
-                    _trajectory_of))
+                    _trajectory_of), options)
             except PathError as error:
                 task.refused = RefusedPlan(settings, start_state, call, error)
                 if not remedied or not task.refused.may_have_remedies:
@@ -231,9 +233,16 @@ def _trajectory_of(planned: PathPlan | JointPathPlan | SequencePlan | PathRate) 
     return planned.trajectory
 
 
-def _noted(task: GoalTask, planned: PathPlan) -> Trajectory:
+def path_options(task: GoalTask, robot: Robot) -> PathOptions:
+    """Return how the path of a goal is followed."""
+    paths = robot.settings.paths
+    return paths if task.free_axes is None else replace(paths, free_axes=task.free_axes)
+
+
+def _noted(task: GoalTask, planned: PathPlan, options: PathOptions) -> Trajectory:
     """Note in a task what was planned for it."""
-    task.goal = Goal(planned.path.poses([planned.path.length * planned.fraction])[0])
+    end = planned.path.poses([planned.path.length * planned.fraction])[0]
+    task.goal = Goal(end, options.tolerance) if options.free_axes else Goal(end)
     task.interruption = planned.interruption
     task.values |= {'path_m': f'{planned.path.length:.4f}',
                     'path_fraction': f'{planned.fraction:.4f}',
@@ -248,7 +257,7 @@ def keeps_turns(task: GoalTask, robot: Robot) -> bool:
 
 
 def _end_of(task: GoalTask, robot: Robot, q: np.ndarray) -> np.ndarray:
-    """Return the positions (n,) at which a motion from `q` ends; notes turns that it leaves out."""
+    """Return where (n,) a motion from `q` ends; note the turns that it leaves out."""
     nearest = robot.chain.nearest_turns(task.q_goal, q)
     turns = np.rint((task.q_goal - nearest) / (2.0 * np.pi))
     if not turns.any() or task.kind != JOINTS_KIND:

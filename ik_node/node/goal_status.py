@@ -88,6 +88,8 @@ class GoalTask:
         Whether its motion comes to rest by itself after the goal has ended.
     limits : MotionLimits or None
         Limits to plan with; None: those that the parameters set.
+    free_axes : tuple of str or None
+        Axes that its path leaves free; None: as the parameters set it.
     detour_time : float or None
         Processor time (s) for the search for a detour; None: as the parameters set it.
     sent : Trajectory or None
@@ -129,6 +131,7 @@ class GoalTask:
     halt: Callable[[], None] | None = None
     ends_alone: bool = False
     limits: MotionLimits | None = None
+    free_axes: tuple[str, ...] | None = None
     detour_time: float | None = None
     sent: Trajectory | None = None
     speed: float = 1.0

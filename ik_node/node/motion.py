@@ -36,6 +36,7 @@ from ik_node.node.goal_plans import (
     JOINT_ADVICE,
     keeps_turns,
     LEFT_OUT_TURNS,
+    path_options,
     Plan,
     Way,
 )
@@ -132,7 +133,11 @@ class Motion:
             If there is no motion.
 
         """
-        if self.preparation.defer(task, Kernels.PATHS, lambda: self.along(task, way)):
+        needed = [Kernels.PATHS]
+        if path_options(task, self._holder.require()).free_axes:
+            needed.append(Kernels.FREE_AXES)
+        if any(self.preparation.defer(task, kernels, lambda: self.along(task, way))
+               for kernels in needed):
             return
         if callable(way) or len(way) < LONG_PATH_POSES:
             self.begin(task, self.plans.along(task, way))

@@ -333,7 +333,10 @@ def _times(entry: Entry, count: int) -> np.ndarray:
 def _path_options(entry: Entry) -> PathOptions:
     period = entry['period'].number(MIN_PERIOD_S, MAX_PERIOD_S)
     options = {field.name: entry[field.name].truth() if field.name == 'partial'
-               else entry[field.name].number() for field in fields(PathOptions)}
+               else entry[field.name].number() for field in fields(PathOptions)
+               if field.name != 'free_axes'}
+    if 'free_axes' in entry.keys():  # older files have none
+        options['free_axes'] = tuple(axis.text() for axis in entry['free_axes'].items())
     return PathOptions(**{**options, 'period': period})
 
 

@@ -260,6 +260,9 @@ IK_NODE = (
     Row('path.partial', False,
         'follow a path as far as possible, instead of rejecting it if a part cannot be followed',
         fills='paths.partial'),
+    Row('path.free_axes', (),
+        "axes of the poses of lines, arcs and paths about which the tip may be turned on its way, "
+        "of rx, ry, rz; [''] = none", strings=True, fills='paths.free_axes', convert='names'),
     Row('path.tool_acceleration', 0.0,
         'maximum acceleration of the tip on a path, m/s^2; 0 = no limit',
         0.0, 1000.0, fills='tip.acceleration', convert='zero_is_unlimited'),

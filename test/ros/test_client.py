@@ -170,6 +170,11 @@ def test_every_kind_of_goal(system, arm):
         assert np.abs(off.translation[[0, 2]]).max() < 1e-5 and abs(off.translation[1]) < 0.0101
         assert 0.1 < np.linalg.norm(pin.log3(off.rotation)) < 0.5 + 1e-5
         there(system, arm.joints(READY))
+        found = there(system, arm.line(NEAR.homogeneous, free=['rz']))
+        assert np.linalg.norm(found.translation - NEAR.translation) < 1e-4
+        with pytest.raises(ClientError, match="'x' is no axis"):
+            arm.line(NEAR.homogeneous, free=['x'])
+        there(system, arm.joints(READY))
         there(system, arm.joints({'joint_5': 0.8}))
         there(system, arm.joint_path([{'joint_5': 0.9}, {'joint_5': 0.8}]))
         assert np.abs(latest(system) - [*READY[:4], 0.8, READY[5]]).max() < 1e-5
@@ -235,7 +240,7 @@ def test_goals_that_are_not_reached(system, arm):
     (lambda arm: ptp(np.eye(4), joints=READY), 'give one of them'),
     (lambda arm: ptp(joints=READY, frame='tool0'), 'leave them out with joints'),
     (lambda arm: ptp(joints=READY, rpy=np.zeros(3)), 'leave them out with joints'),
-    (lambda arm: ptp(joints={'joint_1': 'far'}), 'are no joint positions; give them by name'),
+    (lambda arm: ptp(joints={'joint_1': 'far'}), 'must be numbers in a row'),
     (lambda arm: lin([0.4, 0.0, 0.4]), 'is no pose; give a PoseStamped'),
     (lambda arm: lin(PoseStamped()), 'has no frame_id'),
     (lambda arm: circ(np.eye(4), np.diag([1.0, 1.0, 2.0, 1.0])), 'is no rotation'),

@@ -57,7 +57,8 @@ def arguments_of(option, folder):
     taught.write_text('joint_path: {joints: [a], points: [{positions: [0.1]}]}')
     values = {'': [], 'pose': ['0.4', '0', '0.4'], 'position_tolerance': ['0.01'],
               'orientation_tolerance': ['0.01'], 'joint_positions': ['0.1'],
-              'joint_path_file': [str(taught)], 'pose_file': [str(poses)], 'name': ['ready']}
+              'joint_path_file': [str(taught)], 'pose_file': [str(poses)], 'name': ['ready'],
+              'free_axes': ['rz']}
     return [*(['--xyz', '0.3', '0', '0.4'] if option.with_xyz else []),
             *(['--rpy', '0', '1.57', '0'] if option.orientation is Orientation.REQUIRED else []),
             option.flag, *values[option.value]]

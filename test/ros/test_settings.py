@@ -96,6 +96,7 @@ OTHER = {
     'motion.gravity': ((0.0, 5.0, -8.0), {'torques.gravity': (0.0, 5.0, -8.0)}),
     'path.blend_radius': (0.02, {'paths.blend_radius': 0.02}),
     'path.partial': (True, {'paths.partial': True}),
+    'path.free_axes': (('rz',), {'paths.free_axes': ('rz',)}),
     'path.tool_acceleration': (1.1, tip_limit('acceleration', 1.1)),
     'path.tool_turn_acceleration': (2.2, tip_limit('angular_acceleration', 2.2)),
     'path.max_joint_step': (0.02, {'paths.max_joint_step': 0.02}),

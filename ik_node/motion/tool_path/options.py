@@ -11,6 +11,8 @@ from numbers import Real
 from ik_node.errors import ParameterError
 from ik_node.text import shown
 
+ROTATION_AXES = 'rx', 'ry', 'rz'
+
 
 @dataclass(frozen=True)
 class PathOptions:
@@ -30,6 +32,8 @@ class PathOptions:
         Largest time between points (s).
     partial : bool
         Follow the path as far as possible, instead of the whole path or nothing.
+    free_axes : tuple of str
+        Axes of the poses about which the tip may be turned, of 'rx', 'ry' and 'rz'.
 
     Raises
     ------
@@ -44,10 +48,17 @@ class PathOptions:
     max_joint_step: float = 0.05
     period: float = 0.02
     partial: bool = False
+    free_axes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if name == 'partial':
+                continue
+            if name == 'free_axes':
+                unknown = [axis for axis in value if axis not in ROTATION_AXES]
+                if unknown:
+                    raise ParameterError(f'{shown(unknown[0])} is no axis that a path can leave '
+                                         f'free; there are {", ".join(ROTATION_AXES)}')
                 continue
             if not isinstance(value, Real):
                 raise ParameterError(f'{name} is {shown(value)}; it must be a number')
@@ -57,3 +68,9 @@ class PathOptions:
                                          'at corners')
             elif not 0.0 < value < inf:
                 raise ParameterError(f'{name} is {value}; it must be positive and finite')
+
+    @property
+    def tolerance(self) -> tuple[float, ...]:
+        """Return the tolerance of the poses, as that of a :class:`ik_node.solver.goal.Goal`."""
+        return (0.0,) * 3 + tuple(inf if axis in self.free_axes else 0.0
+                                  for axis in ROTATION_AXES)

@@ -43,12 +43,15 @@ from ik_node.motion.validate import first_fault, validate
 from ik_node.se3 import distance
 from ik_node.solver.compiled import damped, layout, residual
 from ik_node.solver.compiled.layout import (
+    EXACT_POSE,
     LOWER_ROW,
     ORIENTATION_TOLERANCE,
     POSITION_TOLERANCE,
+    TIP_AXES,
     UPPER_ROW,
 )
 from ik_node.solver.free_postures import EXACT_AXES
+from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 from ik_node.text import length_text, quote
 
@@ -168,15 +171,16 @@ def _followed(solver: Solver, q_start: np.ndarray, path: ToolPath, inside: Motio
         nodes, q, interruption = _traced(solver, q_start, path, inside, options, scale, blocked)
         fraction = float(nodes[-1]) / path.length if interruption else 1.0
         stops = path.stops[1:-1]
-        joint_path = JointPath(nodes, q, path.pose_rows(nodes),
+        joint_path = JointPath(nodes, q, _tips(solver, path, nodes, q, options),
                                stops[stops < nodes[-1] - COORDINATE_SLACK_M])
         trajectory, coordinates = timed_trajectory(joint_path, limits, scale * options.period,
                                                    solver.chain.joint_names)
         _, lengths, c = segments(trajectory)
-        deviation = tracing.largest_deviation(solver.chain.table, path.table, c, lengths,
-                                              coordinates)
+        deviation = tracing.largest_deviation(solver.chain.table, path.table, _box(options), c,
+                                              lengths, coordinates)
         # What the tip is off at the solutions cannot be more in between; the rest can.
-        at_nodes = _off_path(solver, path, nodes, q) if _is_short(solver) else (0.0, 0.0)
+        at_nodes = _off_path(solver, path, nodes, q, options) if _is_short(solver, options) \
+            else (0.0, 0.0)
         if all(off - known <= DEVIATION_SHARE * (allowed - known) for off, known, allowed in zip(
                 deviation, at_nodes, (options.position_deviation, options.orientation_deviation))):
             validate(trajectory, limits)
@@ -240,10 +244,11 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
     for k in tables.locked:
         joints[LOWER_ROW, k] = joints[UPPER_ROW, k] = q_start[k]
     settings[POSITION_TOLERANCE] = settings[ORIENTATION_TOLERANCE] = tracing.TRACE_TOLERANCE
-    share = SHORTFALL_SHARE if _is_short(solver) else 0.0
+    share = SHORTFALL_SHARE if _is_short(solver, options) else 0.0
     slack = share * options.position_deviation, share * options.orientation_deviation
     arm = tracing.TracedArm(chain.table, joints, settings,
-                            float(options.max_joint_step * scale), slack)
+                            float(options.max_joint_step * scale), slack, _box(options),
+                            chain.n > EXACT_AXES - len(options.free_axes))
     targets = _targets(path, scale)
     middles = 0.5 * (targets[1:] + targets[:-1])
     which = np.append(0, np.searchsorted(path.table[:, SEG_BEGIN], middles) - 1)
@@ -258,29 +263,44 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
     nodes, q = nodes[:count], q[:count]
     if whole and blocked is None:
         return nodes, q, None
-    error = blocked or _interruption(solver, path, nodes[-1], q[-1], limits, arm)
+    error = blocked or _interruption(solver, path, nodes[-1], q[-1], limits, arm, options)
     kept = nodes <= error.fraction * path.length - BACK_OFF_M
     if not options.partial or np.count_nonzero(kept) < 5:
         raise error
     return nodes[kept], q[kept], error
 
 
-def _is_short(solver: Solver) -> bool:
+def _is_short(solver: Solver, options: PathOptions) -> bool:
     """Return whether too few joints move to meet every pose near one that is met."""
-    return solver.chain.n - len(solver.tables.locked) < EXACT_AXES
+    return solver.chain.n - len(solver.tables.locked) < EXACT_AXES - len({*options.free_axes})
 
 
-def _off_path(solver: Solver, path: ToolPath, nodes: np.ndarray,
-              q: np.ndarray) -> tuple[float, float]:
+def _box(options: PathOptions) -> np.ndarray:
+    """Return the free axes as compiled code takes them, (7,)."""
+    return np.array([*options.tolerance, TIP_AXES if options.free_axes else EXACT_POSE], float)
+
+
+def _tips(solver: Solver, path: ToolPath, nodes: np.ndarray, q: np.ndarray,
+          options: PathOptions) -> np.ndarray:
+    """Return the poses of the tip at nodes, as :meth:`ToolPath.pose_rows`."""
+    rows = path.pose_rows(nodes)
+    if options.free_axes:
+        rows[:, :9] = [forward_kinematics(solver.chain, each)[:3, :3].ravel() for each in q]
+    return rows
+
+
+def _off_path(solver: Solver, path: ToolPath, nodes: np.ndarray, q: np.ndarray,
+              options: PathOptions) -> tuple[float, float]:
     """Return how far (m, rad) the tip is from the path at most, where it is solved."""
     still = np.zeros((6, *q.shape))  # of quintics
     still[0] = q
-    return tracing.largest_deviation(solver.chain.table, path.table, still, np.zeros(len(nodes)),
-                                     np.ascontiguousarray(nodes[:, None]))
+    return tracing.largest_deviation(
+        solver.chain.table, path.table, _box(options), still, np.zeros(len(nodes)),
+        np.ascontiguousarray(nodes[:, None]))
 
 
 def _least_deviation(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
-                     arm: tracing.TracedArm) -> tuple[float, float]:
+                     arm: tracing.TracedArm, options: PathOptions) -> tuple[float, float]:
     """Return how near (m, rad) an arm of few joints comes to the path shortly after s."""
     ahead = np.array([s, min(s + BACK_OFF_M, path.length)])
     which = np.searchsorted(path.table[:, SEG_BEGIN], np.array([s, 0.5 * ahead.sum()])) - 1
@@ -288,7 +308,7 @@ def _least_deviation(solver: Solver, path: ToolPath, s: float, q: np.ndarray,
     postures[0] = q
     count, _ = tracing.trace(arm._replace(slack=(np.inf, np.inf)), path.table, ahead,
                              np.maximum(which, 0), nodes, postures)
-    return _off_path(solver, path, nodes[count - 1:count], postures[count - 1:count])
+    return _off_path(solver, path, nodes[count - 1:count], postures[count - 1:count], options)
 
 
 def _where(path: ToolPath, s: float) -> str:
@@ -305,25 +325,27 @@ def _blocked(path: ToolPath, s: float, contact: Contact, q: np.ndarray) -> PathE
 
 
 def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray, limits: MotionLimits,
-                  arm: tracing.TracedArm) -> PathError:
+                  arm: tracing.TracedArm, options: PathOptions) -> PathError:
     """Return why the arm cannot follow the path beyond s, where it is at q."""
     chain = solver.chain
     fraction, where = s / path.length, _where(path, s)
-    ahead = solver.solve(path.poses([min(s + BACK_OFF_M, path.length)])[0], q)
+    ahead = path.poses([min(s + BACK_OFF_M, path.length)])[0]
+    ahead = solver.solve(Goal(ahead, options.tolerance) if options.free_axes else ahead, q)
     margin = np.minimum(q - limits.lower, limits.upper - q)
     stuck = [quote(name) for name, distance_left in zip(chain.joint_names, margin)
              if distance_left < AT_LIMIT_TOLERANCE]
     if stuck:
         return PathError(f'{where}: there {", ".join(stuck)} is at its limit',
                          Reason.BEYOND_LIMIT, fraction, q)
-    if _is_short(solver):
-        off = _least_deviation(solver, path, s, q, arm)
+    if _is_short(solver, options):
+        off = _least_deviation(solver, path, s, q, arm, options)
         if off[0] > arm.slack[0] or off[1] > arm.slack[1]:
             return PathError(
-                f'{where}: from there on the joints that move, fewer than {EXACT_AXES}, cannot '
-                f'keep the tip on it: it would be {length_text(off[0])} and {off[1]:.3g} rad off '
-                f'{1e3 * BACK_OFF_M:g} mm later, where {length_text(arm.slack[0])} and '
-                f'{arm.slack[1]:.3g} rad are allowed', Reason.PATH_INTERRUPTED, fraction, q)
+                f'{where}: from there on the joints that move, fewer than the path needs, cannot '
+                f'keep the tip on it, unless path.free_axes frees it: it would be '
+                f'{length_text(off[0])} and {off[1]:.3g} rad off {1e3 * BACK_OFF_M:g} mm later, '
+                f'where {length_text(arm.slack[0])} and {arm.slack[1]:.3g} rad are allowed',
+                Reason.PATH_INTERRUPTED, fraction, q)
     if not ahead.success:
         return PathError(f'{where}: {ahead.message}', ahead.status, fraction, q)
     least = singular_values(chain, q)[-1]

@@ -30,12 +30,14 @@ from ik_node.solver.compiled.damped import descend, farthest, LATE_STOP
 from ik_node.solver.compiled.layout import (
     Attempt,
     GOAL_SIZE,
+    HALF_WIDTHS,
     joint_rows,
     JointRows,
     SCALE_ROW,
     Work,
     workspace,
 )
+from ik_node.solver.compiled.residual import residual
 
 TRACE_TOLERANCE = 1e-9       # m and rad
 MIN_STEP_M = 1e-7            # of the path; a jump within it leads to another branch
@@ -64,6 +66,10 @@ class TracedArm(NamedTuple):
         Largest motion of a joint from one node to the next, rad or m.
     slack : (float, float)
         How far (m, rad) the tip may be from a pose where no posture nearby is nearer.
+    box : (7,) array
+        Which axes of the poses are free, as in a goal of the solver from HALF_WIDTHS on.
+    redundant : bool
+        Whether more joints move than the poses need.
 
     """
 
@@ -72,6 +78,8 @@ class TracedArm(NamedTuple):
     settings: np.ndarray
     max_step: float
     slack: tuple[float, float]
+    box: np.ndarray
+    redundant: bool
 
 
 class TraceWork(NamedTuple):
@@ -110,13 +118,21 @@ def write_weights(joints, base_scale, q):
 
 
 @inner
-def solve_at(arm, path, segment, s, q, work):
-    """Move `q` by short steps to the pose at s on a segment; return whether it is near enough."""
-    goal, poses = work.goal, work.poses
+def write_goal(path, segment, s, box, poses, goal):
+    """Write the goal that the path is at s on a segment; `poses` (3, 12) is worked in."""
     path_pose(path, segment, s, poses[0], poses[1], poses[2])
     for i in range(12):
         goal[i] = poses[0, i]
-    if q.shape[0] > 6:
+    for i in range(7):
+        goal[HALF_WIDTHS + i] = box[i]
+
+
+@inner
+def solve_at(arm, path, segment, s, q, work):
+    """Move `q` by short steps to the pose at s on a segment; return whether it is near enough."""
+    goal = work.goal
+    write_goal(path, segment, s, arm.box, work.poses, goal)
+    if arm.redundant:
         write_weights(work.joints, work.base_scale, q)
     attempt = Attempt(LATE_STOP, arm.max_step, MAX_TRACE_ITERATIONS, False)
     ended = descend(arm.table, work.joints, arm.settings, goal, attempt, q, work.solver)
@@ -202,7 +218,7 @@ def bridge(arm, path, segment, interval, nodes, q, work):
 
     """
     poses, joints = work.poses, work.joints
-    frames, e = work.solver.frames, work.solver.e
+    frames, e, D = work.solver.frames, work.solver.e, work.solver.D
     s, end = interval
     count = nodes.shape[0]
     for gap in BRIDGE_GAPS_M:
@@ -228,8 +244,8 @@ def bridge(arm, path, segment, interval, nodes, q, work):
                 for k in range(before.shape[0]):
                     between[k] = before[k] + share * (after[k] - before[k])
                 joint_frames(arm.table, between, frames)
-                path_pose(path, segment, at, poses[0], poses[1], poses[2])
-                position, angle = pose_error(poses[0], frames[-1], e)
+                write_goal(path, segment, at, arm.box, poses, work.goal)
+                position, angle = residual(work.goal, frames[-1], 1.0, e, D)
                 good = (position <= MAX_BRIDGE_DEVIATION + arm.slack[0]
                         and angle <= MAX_BRIDGE_DEVIATION + arm.slack[1])
         if good:
@@ -257,12 +273,14 @@ def tip_channels(poses, y, n):
 
 
 @compiled
-def largest_deviation(table, path, c, lengths, coordinates):
+def largest_deviation(table, path, box, c, lengths, coordinates):
     """
     Compare the tip with the path, as the controller interpolates between points.
 
     Parameters
     ----------
+    box : (7,) array
+        As in :class:`TracedArm`.
     c : (6, k, n) array
         Quintics of :func:`ik_node.motion.interpolation.segments`.
     lengths : (k,) array
@@ -277,7 +295,9 @@ def largest_deviation(table, path, c, lengths, coordinates):
 
     """
     frames, e, q = np.empty((table.shape[0], 12)), np.empty(6), np.empty(c.shape[2])
-    ideal = np.empty((coordinates.shape[1], 12))
+    ideal, goal, D = np.empty((coordinates.shape[1], 12)), np.zeros(GOAL_SIZE), np.empty((6, 3))
+    for k in range(7):
+        goal[HALF_WIDTHS + k] = box[k]
     worst_position = worst_angle = 0.0
     for i in range(coordinates.shape[0]):
         path_poses(path, coordinates[i], ideal)
@@ -287,6 +307,8 @@ def largest_deviation(table, path, c, lengths, coordinates):
                 q[j] = position_at((c[0, i, j], c[1, i, j], c[2, i, j], c[3, i, j], c[4, i, j],
                                     c[5, i, j]), t)
             joint_frames(table, q, frames)
-            position, angle = pose_error(ideal[m], frames[-1], e)
+            for k in range(12):
+                goal[k] = ideal[m, k]
+            position, angle = residual(goal, frames[-1], 1.0, e, D)
             worst_position, worst_angle = max(worst_position, position), max(worst_angle, angle)
     return worst_position, worst_angle

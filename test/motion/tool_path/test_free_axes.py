@@ -1,0 +1,99 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Lines about whose axes the tip may be turned, by Pinocchio."""
+
+from pathlib import Path
+
+from motion_checker import Bounds, dense, faults, path_of
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from ik_node.errors import ParameterError, PathError
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.model.chain import make_chain
+from ik_node.model.urdf import read_urdf
+from ik_node.motion.limits import MotionLimits
+from ik_node.motion.start_state import StartState
+from ik_node.motion.tool_path.options import PathOptions
+from ik_node.motion.tool_path.plan import plan_path
+from ik_node.motion.trajectory import MotionState
+from ik_node.solver.solver import Solver
+
+ARM = Path(__file__).parents[3] / 'urdf/six_axis_arm.urdf'
+TREE = read_urdf(ARM)
+MODEL = pin.buildModelFromUrdf(str(ARM))
+DATA = MODEL.createData()
+READY = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0])
+ALLOWED = 1e-4
+
+
+def planned(tip, step, free, turn=(0.0, 0.0, 0.0), **options):
+    """Return the motion along a line from READY by a step (m) and a turn (rad), and its ends."""
+    chain = make_chain(TREE, 'base_link', tip)
+    limits = MotionLimits(chain.lower, chain.upper, chain.velocity, np.full(chain.n, 2.0),
+                          np.full(chain.n, 20.0))
+    q = READY[:chain.n]
+    begin = forward_kinematics(chain, q)
+    end = begin.copy()
+    end[:3, 3] += step
+    end[:3, :3] = end[:3, :3] @ pin.exp3(np.array(turn))
+    plan = plan_path(Solver(chain, **options), StartState.from_state(MotionState.at_rest(q)),
+                     [end], limits, PathOptions(free_axes=free))
+    assert not faults(plan.trajectory, Bounds(
+        limits.lower, limits.upper, limits.velocity, limits.acceleration, None))
+    return plan, begin, end
+
+
+def off(plan, tip, begin, end, axis):
+    """Return how far (m) the tip is off the line, and how far (rad) an axis is turned at most."""
+    _, values = dense(path_of(plan.trajectory), 9)
+    frame, worst = MODEL.getFrameId(tip), np.zeros(2)
+    direction = (end - begin)[:3, 3]
+    turn = pin.log3(begin[:3, :3].T @ end[:3, :3])
+    for q in values[0].reshape(len(values[0].reshape(-1, plan.trajectory.q.shape[1])), -1):
+        whole = np.append(q, READY[len(q):])
+        pin.framesForwardKinematics(MODEL, DATA, whole)
+        T = DATA.oMf[frame]
+        away = T.translation - begin[:3, 3]
+        share = away @ direction / (direction @ direction)
+        wanted = begin[:3, :3] @ pin.exp3(share * turn)
+        cosine = wanted[:, axis] @ T.rotation[:, axis]
+        worst = np.maximum(worst, [np.linalg.norm(away - share * direction),
+                                   np.arccos(min(cosine, 1.0))])
+    return worst
+
+
+@pytest.mark.parametrize('axis, turn', [(2, (0.0, 0.0, 0.0)), (2, (0.3, 0.2, 0.4)),
+                                        (0, (0.0, 0.3, 0.0))])
+def test_the_line_is_kept(axis, turn):
+    """The position and the axis that is not free about itself are those of the line."""
+    plan, begin, end = planned('tool0', [0.05, -0.2, -0.1], ('rx', 'ry', 'rz')[axis:axis + 1],
+                               turn)
+    position, angle = off(plan, 'tool0', begin, end, axis)
+    assert position < ALLOWED and angle < ALLOWED + 1e-6
+    assert max(plan.deviation) < ALLOWED
+
+
+def test_an_arm_of_five_axes():
+    """It follows what it cannot with the orientation of the line."""
+    with pytest.raises(PathError, match='unless path.free_axes frees it'):
+        planned('link_5', [0.0, -0.2, 0.0], ())
+    plan, begin, end = planned('link_5', [0.0, -0.2, 0.0], ('rz',))
+    position, angle = off(plan, 'link_5', begin, end, 2)
+    assert plan.fraction == 1.0 and position < ALLOWED and angle < ALLOWED + 1e-6
+
+
+def test_a_joint_that_is_at_its_limit():
+    """A turn about the tool that no joint can make is left out."""
+    locked = {'locked': ('joint_6',)}
+    with pytest.raises(PathError):
+        planned('tool0', [0.0, -0.15, 0.0], (), (0.0, 0.0, 1.0), **locked)
+    plan, *_ = planned('tool0', [0.0, -0.15, 0.0], ('rz',), (0.0, 0.0, 1.0), **locked)
+    assert np.ptp(plan.trajectory.q[:, 5]) == 0.0 and plan.fraction == 1.0
+
+
+def test_an_unknown_axis():
+    """Those that there are."""
+    with pytest.raises(ParameterError, match="'x' is no axis .* rx, ry, rz"):
+        PathOptions(free_axes=('x',))
