@@ -33,11 +33,10 @@ import rclpy
 from rclpy.signals import SignalHandlerOptions
 
 from ik_node.collision.bodies import arm_bodies
-from ik_node.collision.ground import ground_body
 from ik_node.collision.model import CollisionModel
 from ik_node.command_line.demo import parse
 from ik_node.command_line.signals import INTERRUPTED_CODE
-from ik_node.commands.demo_goals import free_start, goals_for
+from ik_node.commands.demo_goals import free_start, goals_for, on_ground
 from ik_node.commands.demo_witness import Witness
 from ik_node.commands.pose_files import file_pose, FilePose, read_goals, read_poses
 from ik_node.errors import ChainError, IkNodeError, ParameterError
@@ -208,8 +207,8 @@ def main(argv: list[str] | None = None) -> None:
                                                                          options.mesh_paths)))
         if model.unchecked:
             print(f'==> {model.unchecked}', flush=True)
-        ground_height = min(0.0, model.lowest_fixed_point)
-        among = model.with_objects([ground_body(ground_height)], GOAL_DISTANCE_M)
+        among, ground_height = on_ground(model, min(0.0, model.lowest_fixed_point),
+                                         GOAL_DISTANCE_M)
         home = np.array(preset and preset.home_of(chain) or chain.middle)
         start = home if options.goals else free_start(among, home)
         goals = _goals(options, among, start)
@@ -227,7 +226,7 @@ def main(argv: list[str] | None = None) -> None:
         if isinstance(error, (IkNodeError, OSError, TypeError)):
             sys.exit(f'ik_demo: {error}')
         raise
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     demonstration = _Demonstration(options, urdf, tree, chain, arguments, goals, logs)
     try:
         code = demonstration.run()

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ik_node.collision.ground import ground_body, GROUND_NAME
 from ik_node.collision.model import CollisionModel
 from ik_node.errors import ParameterError
 from ik_node.kinematics.arm import forward_kinematics
@@ -21,6 +22,8 @@ from ik_node.solver.solver import Solver
 USED_RANGE_SHARE = 0.5
 MAX_ANGLE_FROM_MIDDLE_RAD = 1.2
 MAX_SLIDE_FROM_MIDDLE_M = 0.5
+GROUND_POSTURES, GROUND_SEED = 64, 5
+GROUND_ROOM_M = 1e-3  # more than the margin
 TRIED_POSTURES = 300  # there, and as many in the whole of each range, if too few are free
 POSE_GOALS = 3
 # Lengths divided by the reach of the arm.
@@ -36,6 +39,27 @@ UNKNOWN_FRAME = 'no_such_frame'
 TOOL_TURNS_RAD = (0.5 * np.pi, -0.5 * np.pi, 0.25 * np.pi, -0.25 * np.pi)
 
 NamedGoal = dict[str, Any]
+
+
+def on_ground(model: CollisionModel, height: float,
+              distance: float) -> tuple[CollisionModel, float]:
+    """
+    Return the model on a ground, with a margin of `distance` (m), and the height (m) of that.
+
+    It is at `height`, or lower, so that each link can be a margin away from it: a turntable just
+    above its base is always near what the base stands on.
+    """
+    among = model.with_objects([ground_body(height)], distance)
+    chain, random = model.chain, np.random.default_rng(GROUND_SEED)
+    lower, upper = np.maximum(chain.lower, -np.pi), np.minimum(chain.upper, np.pi)
+    farthest = np.max([among.distances(q, 2.0 * distance) for q in random.uniform(
+        lower, np.maximum(lower, upper), (GROUND_POSTURES, chain.n))], axis=0)
+    missing = max((distance - farthest[k] for k in range(len(farthest))
+                   if GROUND_NAME in among.names_of(k)), default=0.0)
+    if missing <= 0.0:
+        return among, height
+    height -= missing + GROUND_ROOM_M
+    return model.with_objects([ground_body(height)], distance), height
 
 
 def free_start(collisions: CollisionModel, q: np.ndarray) -> np.ndarray:

@@ -9,9 +9,10 @@ import pytest
 import robots
 from robots import GANTRY
 
+from ik_node.collision.bodies import arm_bodies
 from ik_node.collision.ground import ground_body
 from ik_node.collision.model import CollisionModel
-from ik_node.commands.demo_goals import free_start, goals_for
+from ik_node.commands.demo_goals import free_start, goals_for, on_ground
 from ik_node.errors import ParameterError
 from ik_node.kinematics.arm import load_urdf
 from ik_node.model.chain import make_chain
@@ -116,3 +117,22 @@ def test_an_arm_that_is_free_nowhere():
         with pytest.raises(ParameterError, match="each of 300 postures .* 'z' and 'ground' "
                                                  'overlap by .* mm. Correct'):
             ask(model)
+
+
+def test_the_ground_is_below_what_cannot_leave_it():
+    """A turntable 3.5 mm above the ground is a margin above it then; other arms stand on it."""
+    part = '<collision><origin xyz="0 0 {}"/><geometry><cylinder radius="{}" length="{}"/>' \
+        '</geometry></collision>'
+    text = f'''<robot name="r"><link name="base">{part.format(-0.01, 0.1, 0.02)}</link>
+        <link name="table">{part.format(0.0135, 0.1, 0.02)}</link><link name="arm">
+        {part.format(0.2, 0.03, 0.3)}</link>
+        <joint name="turn" type="continuous"><parent link="base"/><child link="table"/>
+        <axis xyz="0 0 1"/><limit velocity="1" effort="1"/></joint>
+        <joint name="lift" type="revolute"><parent link="table"/><child link="arm"/>
+        <axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>'''
+    tree = parse_urdf(text)
+    model = CollisionModel(make_chain(tree, 'base', 'arm'), tree, arm_bodies(tree).bodies)
+    among, height = on_ground(model, 0.0, MARGIN_M)
+    assert height == pytest.approx(3.5e-3 - MARGIN_M - 1e-3)
+    assert among.check_many(np.zeros((1, 2)))[0]
+    assert on_ground(model_of('ur5'), 0.0, MARGIN_M)[1] == 0.0
