@@ -363,7 +363,8 @@ class Probe(Node):
     def set_parameters(self, node: str, values: dict[str, object]):
         """Set parameters of a node together, all or nothing; return the result."""
         request = SetParametersAtomically.Request(parameters=[
-            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()])
+            Parameter(name, Parameter.Type.DOUBLE_ARRAY if value == [] else None,
+                      value).to_parameter_msg() for name, value in values.items()])
         return self._asked(self.setter(node), request, 4 * ANSWER_TIMEOUT_S, 30.0).result
 
     def _asked(self, client, request, patience: float, seconds: float):
@@ -448,8 +449,9 @@ def lent(probe: Probe):
         if node == '/ik_node':
             defaults |= {name: json.loads(probe.given[name])
                          for name in values.keys() & probe.given.keys()}
-        lists = {name: list(value) or [''] for name, value in defaults.items()
-                 if isinstance(value, tuple)}
+        strings = {row.name for row in table if row.strings}
+        lists = {name: list(value) or ([''] if name in strings else [])
+                 for name, value in defaults.items() if isinstance(value, tuple)}
         if defaults:
             assert probe.set_parameters(node, {**defaults, **lists}).successful
     latest(probe)  # joint states come again
