@@ -71,6 +71,7 @@ GOALS = {
     'goal_joint_path': JointTrajectory(joint_names=NAMES, points=[
         JointTrajectoryPoint(positions=[0.1 * k, *READY[1:]]) for k in (1, 2)]),
     'goal_path': stamped(path_of(*AHEAD)), 'goal_first': stamped(path_of(*AHEAD)),
+    'goal_line': stamped(PoseWithCovarianceStamped(pose=PoseWithCovariance(pose=AHEAD[0]))),
     'goal_arc': stamped(PoseArray(poses=AHEAD)),
 }
 BOX = stamped(Marker(type=Marker.CUBE, ns='far', scale=Vector3(x=0.1, y=0.1, z=0.1),

@@ -104,7 +104,8 @@ def test_services(shared_system, node):
 
     send()
     defaults = {row.name: row.default for row in table if row.live}
-    lists = {name: list(value) or [''] for name, value in defaults.items()
+    strings = {row.name for row in table if row.strings}
+    lists = {name: list(value) or [''] * (name in strings) for name, value in defaults.items()
              if isinstance(value, tuple)}
     for name in ('solver.preferred_positions', 'motion.velocity_limits'):
         lists.pop(name, None)

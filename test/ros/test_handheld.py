@@ -165,7 +165,7 @@ def test_the_tip_follows_the_hand(arm, headset):
     answer = final(arm)
     assert (answer['kind'], answer['reason']) == ('stream', 'STREAM_ENDED'), answer
     headset.wait(lambda state: not state['holding'] and 'at rest' in state['answer'], 'the answer')
-    assert headset.state['colour'] == 'amber' and not headset.state['notice']
+    assert headset.state['colour'] == 'green' and not headset.state['notice']
     assert off(tip(latest(arm)), *goal) < 0.01
     # The hand goes back without the arm; then its next grasp has the new settings.
     headset.frames(20, False, -0.2 * LEFT)

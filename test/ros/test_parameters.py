@@ -82,7 +82,7 @@ def test_acceleration_and_tool_speed_are_limited_at_the_next_goal(shared_system)
     (dict(solver__position_tolerance=0.0), 'range'),
     (dict(solver__deadline=float('nan')), 'range'),
     (dict(solver__deadline=[]), 'type'),
-    (dict(solver__joint_weights=[]), 'type'),
+    (dict(solver__joint_weights=[]), 'needs 1 or 6'),
     (dict(solver__joint_weights=[1.0] * 7), 'needs 1 or 6'),
     (dict(motion__jerk_limits=[1.0, 2.0]), 'needs 1 or 6'),
     (dict(motion__jerk_limits=[float('nan')]), 'finite'),
