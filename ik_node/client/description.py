@@ -72,7 +72,7 @@ class ArmDescription:
             if not file.startswith(('package://', 'file://')) and not Path(file).exists():
                 raise ClientError(f'{connection.target} reads its URDF from {quote(file)}, which '
                                   'is not on this machine; give it robot_description instead')
-            return read_urdf(file)
+            return read_urdf(file, expand=False)  # another program says which
         return parse_urdf(_latched_text(connection))
 
     def _tool(self, connection: Connection,

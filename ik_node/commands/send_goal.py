@@ -197,6 +197,9 @@ def main(argv: list[str] | None = None) -> None:
     node = Sender(options.node, topic, type(goal))
     try:
         code = _run(node, goal, options)
+    except IkNodeError as error:
+        print(f'send_goal: {error}', file=sys.stderr)
+        code = 2
     except KeyboardInterrupt:
         code = INTERRUPTED_CODE
     leave(node, code)

@@ -107,7 +107,7 @@ def read_model(seen: Observations) -> Model:
             source, text = 'the parameter robot_description', seen.value('robot_description')
             tree = parse_urdf(text)
         elif path:
-            tree = read_urdf(path)
+            tree = read_urdf(path, expand=False)  # the node says which
         elif text:
             tree = parse_urdf(text)
         else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ik_node.errors import ChainError
+from ik_node.errors import ChainError, UrdfError
 from ik_node.kinematics.links import path_between
 from ik_node.model.base_joints import coordinates_of, Motion, motions_of
 from ik_node.model.urdf import Joint, leader_of, Tree
@@ -105,6 +105,8 @@ def cross_joint(rows: TreeRows, row: int, T: np.ndarray, crossed: tuple[Joint, b
                 by_name: Mapping[str, Joint]) -> tuple[int, np.ndarray]:
     """Add the rows of a joint after a link at `T` in `row`; return the place of the next link."""
     joint, down = crossed
+    if not joint.placed:
+        raise UrdfError(joint.fault)
     motions = motions_of(joint, by_name) if joint.moves else []
     if motions:
         rows.joints.append(joint)

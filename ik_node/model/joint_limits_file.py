@@ -27,6 +27,7 @@ from ik_node.errors import ParameterError
 from ik_node.model.file_paths import file_of, read_limited
 from ik_node.model.plain_yaml import read_plain_yaml
 from ik_node.model.urdf import Joint, Tree
+from ik_node.model.urdf_elements import MAX_MAGNITUDE
 from ik_node.text import quote, shown
 
 MAX_LIMITS_BYTES = 2**20
@@ -93,7 +94,7 @@ def _limits(entry: Any, where: str) -> dict[str, float]:
         for key, limit in keys.items() if has else ():
             value = entry.get(key)
             if isinstance(value, bool) or not isinstance(value, (int, float)) \
-                    or not abs(value) < inf or kind != 'position' and not value > 0.0:
+                    or not abs(value) <= MAX_MAGNITUDE or kind != 'position' and not value > 0.0:
                 raise ParameterError(f'{where}: {key} is {shown(value, 80)}; it must be a '
                                      f'{"finite" if kind == "position" else "positive"} number')
             found[limit] = min(found.get(limit, inf), float(value))

@@ -203,9 +203,9 @@ def require_usable(joints: Iterable[Joint], by_name: dict[str, Joint]) -> None:
                 raise UrdfError(needed.fault)
 
 
-def read_urdf(path: str | Path) -> Tree:
+def read_urdf(path: str | Path, expand: bool = True) -> Tree:
     """
-    Read a URDF file; one that is xacro is expanded, which runs what it says.
+    Read a URDF file; one that is xacro is expanded, which runs what it says, if that is wanted.
 
     Parameters
     ----------
@@ -234,6 +234,8 @@ def read_urdf(path: str | Path) -> Tree:
     try:
         return parse_urdf(data, path.parent)
     except XacroError:
+        if not expand:
+            raise
         return parse_urdf(xacro_text(path, {}), path.parent)
 
 
@@ -405,7 +407,7 @@ def _rates(limit: ElementTree.Element | None, kind: JointType, name: str) -> dic
     rates = {}
     try:
         for key in _RATE_KEYS:
-            if key in limit.attrib:
+            if limit.get(key, 'inf').strip().lstrip('+') not in ('inf', 'infinity'):
                 (rates[key],) = numbers_of(limit.get(key), 1, key)
     except ValueError as error:
         raise UrdfError(f'<limit> of joint {name} is not usable: {error}') from None

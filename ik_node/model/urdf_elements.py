@@ -27,6 +27,8 @@ MAX_NAME_LENGTH = 1_000
 MAX_MAGNITUDE = 1e9  # larger lengths, angles and factors are refused
 LINE_ATTRIBUTE = ' line'  # the blank cannot be part of a name in XML
 
+TINY_QUATERNION = 1e-9   # of a length that says no direction
+
 FIRST_VERSION = (1, 0)
 SHAPES_VERSION = (1, 1)  # has quat_xyzw and capsules
 LIMITS_VERSION = (1, 2)  # has acceleration, deceleration and jerk; also the newest
@@ -183,13 +185,11 @@ def version_of(robot: ElementTree.Element, notes: list[str] | None = None) -> tu
 
     """
     text = robot.get('version', '1.0').strip()
-    numbers = re.fullmatch(r'(\d{1,4})\.(\d{1,4})', text)
-    if numbers is None:
-        if notes is not None:
-            notes.append(f'the version of the URDF is {quote(text)}, which robot_state_publisher '
-                         'refuses; it is read as 1.0')
-        return FIRST_VERSION
-    version = int(numbers[1]), int(numbers[2])
+    numbers = re.match(r'(\d{1,4})(?:\.(\d{1,4}))?', text)
+    version = FIRST_VERSION if numbers is None else (int(numbers[1]), int(numbers[2] or 0))
+    if notes is not None and not re.fullmatch(r'\d+\.\d+', text):
+        notes.append(f'the version of the URDF is {quote(text)}, which robot_state_publisher '
+                     f'refuses; it is read as {version[0]}.{version[1]}')
     if version > LIMITS_VERSION:
         raise UrdfError(f'the URDF is of version {text}; versions up to '
                         f'{".".join(map(str, LIMITS_VERSION))} can be read')
@@ -227,7 +227,7 @@ def placement(origin: ElementTree.Element | None) -> np.ndarray:
             raise ValueError('quat_xyzw and rpy are both given; keep one')
         else:
             quaternion = np.array(numbers_of(origin.get('quat_xyzw'), 4, 'quat_xyzw'))
-            if quaternion.any():
+            if np.linalg.norm(quaternion) > TINY_QUATERNION:
                 T[:3, :3] = rotation_from_quaternion(quaternion / np.linalg.norm(quaternion))
     T.setflags(write=False)
     return T

@@ -149,8 +149,11 @@ def _limits(arms: KinematicTree, options: ArmsOptions) -> MotionLimits:
                                  'numbers must be positive')
         return array
 
+    velocity = each('velocity_limits')
+    if options.joint_limits_file and velocity is not None:
+        velocity = np.minimum(velocity, arms.velocity)
     return tree_limits(arms, each('acceleration_limits'), each('jerk_limits'),
-                       each('velocity_limits')).scaled(velocity=options.velocity_scale)
+                       velocity).scaled(velocity=options.velocity_scale)
 
 
 def _collisions(arms: KinematicTree, options: ArmsOptions,

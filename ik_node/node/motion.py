@@ -704,7 +704,8 @@ class Motion:
             in_time = at.now + (SEND_SHARE + attempt) * self.sender.handover_time(robot)
             try:
                 ramp = self.sender.send(ramp, robot, start_state, at, limits,
-                                        in_time if attempt + 1 < MAX_RAMPS else np.inf)
+                                        in_time if attempt + 1 < MAX_RAMPS else np.inf,
+                                        ramp=True)
                 break
             except Late:
                 pass

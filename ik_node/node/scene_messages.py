@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import re
 
 import numpy as np
 from sensor_msgs.msg import PointCloud2, PointField
@@ -25,6 +26,7 @@ BODY_TYPES = {
     Marker.CUBE_LIST: 'box', Marker.SPHERE_LIST: 'sphere', Marker.POINTS: 'box'}
 LIST_TYPES = Marker.CUBE_LIST, Marker.SPHERE_LIST, Marker.POINTS
 MESH_TYPES = Marker.TRIANGLE_LIST, Marker.MESH_RESOURCE
+POINTS_ID = 'points'  # of the object that a cloud of points is
 FLOAT_FORMATS = {PointField.FLOAT32: 'f4', PointField.FLOAT64: 'f8'}
 
 # Returns the link in whose frame an object is, and the pose (4, 4) of a header's frame in it.
@@ -35,8 +37,9 @@ def marker_id(scene: Scene, marker: Marker) -> str:
     """Return the id of the object of a marker: its namespace alone if it is number 0 there."""
     if not marker.ns:
         return str(marker.id)
-    return marker.ns if marker.id == 0 and not scene.is_reserved(marker.ns) \
-        else f'{marker.ns}/{marker.id}'
+    short = marker.id == 0 and not scene.is_reserved(marker.ns) and '/' not in marker.ns \
+        and marker.ns != POINTS_ID and not re.fullmatch(r'-?\d+', marker.ns)
+    return marker.ns if short else f'{marker.ns}/{marker.id}'
 
 
 def apply_marker(scene: Scene, marker: Marker, place: Place, find: Resolve = resolve) -> None:

@@ -18,12 +18,7 @@ from ik_node.kinematics.arguments import did_you_mean
 from ik_node.node.health import Health
 from ik_node.node.scene_changes import SceneChanges
 from ik_node.node.scene_draft import Change, SceneDraft, SceneTopic
-from ik_node.node.scene_messages import (
-    apply_marker,
-    marker_id,
-    MESH_TYPES,
-    points_of,
-)
+from ik_node.node.scene_messages import apply_marker, marker_id, MESH_TYPES, POINTS_ID, points_of
 from ik_node.ros.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, NEWEST_QOS, STATUS_QOS
 from ik_node.ros.status_messages import stamp_text
 from ik_node.text import listed, quote
@@ -33,7 +28,6 @@ try:
 except ImportError:  # Humble
     from rclpy.qos_event import QoSMessageLostInfo, SubscriptionEventCallbacks
 
-POINTS_ID = 'points'
 CHANGED_TEXT = 'the scene has changed'
 
 

@@ -244,7 +244,10 @@ def make_settings(values: Values, chain: Chain,
     if 0 < groups['']['controller_max_points'] < MIN_POINTS:
         raise ParameterError(f'controller_max_points is {groups[""]["controller_max_points"]}; '
                              f'ramps to rest need up to {MIN_POINTS} points; 0 = no limit')
-    limits = MotionLimits.of_joints(chain, tip=TipLimits(**groups['tip']), **groups['joints'])
+    joints = groups['joints']
+    if values['motion.joint_limits_file'] and joints['velocity'] is not None:
+        joints['velocity'] = np.minimum(joints['velocity'], chain.velocity)
+    limits = MotionLimits.of_joints(chain, tip=TipLimits(**groups['tip']), **joints)
     plain = groups['']
     return Settings(
         solver=solver, surroundings=surroundings, limits=limits,

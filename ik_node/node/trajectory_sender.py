@@ -81,9 +81,14 @@ class TrajectorySender:
         return max(robot.settings.handover_time, MIN_LEAD_CYCLES * self._arm.cycle)
 
     def send(self, trajectory: Trajectory, robot: Robot, start_state: StartState, at: Instant,
-              limits: MotionLimits, before: float = np.inf) -> Trajectory:
-        """Send a trajectory planned `at` an instant; return it as it was sent."""
-        trajectory = _thinned(trajectory, robot, limits)
+              limits: MotionLimits, before: float = np.inf, ramp: bool = False) -> Trajectory:
+        """
+        Send a trajectory planned `at` an instant; return it as it was sent.
+
+        A ramp, which ends a motion, is sent whatever the number of its points is.
+        """
+        if not ramp:
+            trajectory = _thinned(trajectory, robot, limits)
         if start_state.backdating:
             begin = at.now - start_state.backdating
             stamp = at.stamp - round(1e9 * start_state.backdating)

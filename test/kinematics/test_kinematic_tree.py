@@ -10,7 +10,7 @@ import pytest
 import robots
 
 import ik_node
-from ik_node.errors import ChainError, ParameterError
+from ik_node.errors import ChainError, ParameterError, UrdfError
 from ik_node.kinematics.kinematic_tree import load_tree, make_tree
 from ik_node.model.urdf import parse_urdf
 
@@ -204,3 +204,13 @@ def test_a_planar_joint_cannot_mimic():
         '<axis xyz="0 0 1"/><mimic joint="torso_joint"/></joint></robot>')
     with pytest.raises(ChainError, match="'drive' mimics 'torso_joint', and one of them is pl"):
         load_tree(text, 'floor', ['left_tool'], PLANE_BOUNDS)
+
+
+def test_a_fixed_joint_with_a_fault_is_not_taken_as_the_identity():
+    """The tree is refused as the chain is, whose tip would be half a metre off."""
+    text = '''<robot name="r"><link name="a"/><link name="b"/><link name="c"/>
+        <joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+        </joint><joint name="f" type="fixed"><parent link="b"/><child link="c"/>
+        <origin xyz="0 0 0.5" quat="0 0 0.7 0.7"/></joint></robot>'''
+    with pytest.raises(UrdfError, match="'f' gives its rotation as quat"):
+        load_tree(text, 'a', ['c'])

@@ -50,6 +50,7 @@ def test_each_limit_narrows(tmp_path):
     (['has_velocity_limits: true'], 'max_velocity is None'),
     (['has_velocity_limits: true', 'max_velocity: -1.0'], 'is -1.0; it must be a positive'),
     (['has_jerk_limits: true', 'max_jerk: .nan'], 'max_jerk is nan'),
+    (['has_jerk_limits: true', f'max_jerk: 1{400 * "0"}'], 'max_jerk is 1000'),
     (['has_velocity_limits: 1', 'max_velocity: 1.0'], 'has_velocity_limits is 1'),
     (['has_position_limits: true', 'min_position: 90', 'max_position: 91'], 'no range')])
 def test_limits_that_are_none(tmp_path, lines, words):

@@ -12,7 +12,7 @@ import pytest
 from ik_node.errors import UrdfError
 from ik_node.model.mesh_files import resolve
 from ik_node.model.urdf import parse_urdf, read_urdf
-from ik_node.model.xacro_file import expand_xacro, urdf_text, xacro_text
+from ik_node.model.xacro_file import expand_xacro, is_xacro, urdf_text, xacro_text
 
 GIVEN = {'name': 'given'}
 ROBOT = '''<?xml version="1.0"?>
@@ -114,3 +114,15 @@ def test_packages_that_are_elsewhere(robot, tmp_path, monkeypatch):
     assert 'Error' not in sentence and gettempdir() not in sentence.replace(str(robot), '')
     monkeypatch.setenv('IK_NODE_DESCRIPTIONS', str(elsewhere))
     assert parse_urdf(xacro_text(robot, GIVEN)).name == 'given'
+
+
+def test_expressions_without_macros(robot, tmp_path):
+    """A file that only computes is expanded, too."""
+    file = tmp_path / 'arm.urdf'
+    file.write_text('<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="a"/>'
+                    '<link name="b"/><joint name="j" type="continuous"><parent link="a"/><child '
+                    'link="b"/><origin xyz="0 0 ${0.5 * 0.5}"/></joint></robot>')
+    assert is_xacro(file.read_bytes()) and '0.25' in urdf_text(file, {})
+    assert read_urdf(file).joints[0].T_parent_joint[2, 3] == 0.25
+    with pytest.raises(UrdfError, match='this is xacro'):
+        read_urdf(file, expand=False)
