@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.errors import ChainError, ParameterError, UrdfError
+from ik_node.errors import ChainError, ParameterError
 from ik_node.model.joint_values import real_array
 from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES
 from ik_node.se3 import rotation_to_axis
@@ -63,12 +63,8 @@ def motions_of(joint: Joint, by_name: Mapping[str, Joint]) -> list[Motion]:
     ------
     ChainError
         If a joint mimics a planar or floating one, or such a joint mimics another.
-    UrdfError
-        If the URDF does not say how the joint moves.
 
     """
-    if not joint.placed:
-        raise UrdfError(joint.fault)
     leader, factor, offset = leader_of(joint, by_name)
     if joint is not leader and {joint.type, leader.type} & set(MULTI_DOF_TYPES):
         raise ChainError(f'the joint {quote(joint.name)} mimics {quote(leader.name)}, and one of '

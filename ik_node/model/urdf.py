@@ -35,7 +35,6 @@ from ik_node.model.urdf_elements import (
     MAX_NAME_LENGTH,
     numbers_of,
     placement,
-    refuse_xacro,
     robot_elements,
     text_bytes,
     version_of,
@@ -258,10 +257,10 @@ def parse_urdf(text: str | bytes, folder: Path | None = None) -> Tree:
     """
     data = text_bytes(text)
     robot, notes = robot_elements(data)
-    stripped, origins = _kinematic_elements(robot, version_of(robot) >= LIMITS_VERSION)
+    stripped, read = _kinematic_elements(robot, version_of(robot) >= LIMITS_VERSION)
     model = _read_with_urdf_parser(stripped)
     links = tuple(link.name for link in model.links)
-    joints = [_joint(joint, origins[joint.name], notes) for joint in model.joints]
+    joints = [_joint(joint, read[joint.name], notes) for joint in model.joints]
     joints = _checked_mimics(joints)
     root, ordered = _sort_from_root(links, joints)
     notes += [f'{joint.fault}; this does not matter where the arm has no need of the joint'
@@ -272,7 +271,7 @@ def parse_urdf(text: str | bytes, folder: Path | None = None) -> Tree:
 
 # ---- before the parser ------------------------------------------------------
 
-class _Origin(NamedTuple):
+class _ReadJoint(NamedTuple):
     """A joint as it is read without the parser, which reads the rest if the joint is placed."""
 
     kind: JointType
@@ -297,10 +296,10 @@ _RATE_KEYS = ('acceleration', 'deceleration', 'jerk')
 
 
 def _kinematic_elements(robot: ElementTree.Element,
-                        has_rates: bool) -> tuple[etree._Element, dict[str, _Origin]]:
-    """Return a copy that has only names, joints and their kinematic elements, and the origins."""
+                        has_rates: bool) -> tuple[etree._Element, dict[str, _ReadJoint]]:
+    """Return a copy of the names and the kinematic elements, and what is read without it."""
     stripped = etree.Element('robot', name=_name(robot, 'robot'))
-    origins: dict[str, _Origin] = {}
+    read: dict[str, _ReadJoint] = {}
     seen: dict[str, set[str]] = {'link': set(), 'joint': set()}
     for element in robot:
         kind = local_name(element)
@@ -312,16 +311,16 @@ def _kinematic_elements(robot: ElementTree.Element,
         seen[kind].add(name)
         copy = etree.SubElement(stripped, kind, name=name)
         if kind == 'joint':
-            origins[name] = _strip_joint(element, copy, quote(name), has_rates)
+            read[name] = _strip_joint(element, copy, quote(name), has_rates)
     if not seen['link']:
         raise UrdfError('the URDF has no links; give the whole robot description')
     if not seen['joint']:
         raise UrdfError('the URDF has no joints, so nothing can move')
-    return stripped, origins
+    return stripped, read
 
 
 def _strip_joint(element: ElementTree.Element, copy: etree._Element, name: str,
-                 has_rates: bool) -> _Origin:
+                 has_rates: bool) -> _ReadJoint:
     """Copy what kinematics needs of a joint; of one with a fault only its ends, as if fixed."""
     parts: dict[str, ElementTree.Element] = {}
     twice = ''
@@ -342,11 +341,9 @@ def _strip_joint(element: ElementTree.Element, copy: etree._Element, name: str,
         T = _origin(parts.get('origin'), name)
         copied = [_copied(parts[tag], f'<{tag}> of joint {name}') for tag in _KEPT_ATTRIBUTES
                   if tag in parts and tag not in ('parent', 'child')]
-    except XacroError:
-        raise
     except UrdfError as error:
         copy.set('type', JointType.FIXED.value)
-        return _Origin(kind, np.eye(4), {}, str(error), False)
+        return _ReadJoint(kind, np.eye(4), {}, str(error), False)
     copy.set('type', kind.value)
     copy.extend(each for each in copied if each is not None)
     fault, rates = f'joint {name} has two <{twice}> elements; keep one' if twice else '', {}
@@ -354,7 +351,7 @@ def _strip_joint(element: ElementTree.Element, copy: etree._Element, name: str,
         rates = _rates(parts.get('limit'), kind, name) if has_rates else {}
     except UrdfError as error:
         fault = str(error)
-    return _Origin(kind, T, rates, fault, True)
+    return _ReadJoint(kind, T, rates, fault, True)
 
 
 def _joint_type(element: ElementTree.Element, name: str) -> JointType:
@@ -447,7 +444,6 @@ def _plain(value: str, where: str) -> str:
     if len(value) > MAX_NAME_LENGTH:
         raise UrdfError(f'{where} has a value of {len(value)} characters; '
                         f'at most {MAX_NAME_LENGTH} are allowed')
-    refuse_xacro(value, where)
     return value
 
 
@@ -465,11 +461,11 @@ def _read_with_urdf_parser(robot: etree._Element) -> URDF:
 
 # ---- after the parser -------------------------------------------------------
 
-def _joint(joint: object, origin: _Origin, notes: list[str]) -> Joint:
-    name, kind = quote(joint.name), origin.kind
-    fault, placed, axis, mimic = origin.fault, origin.placed, X_AXIS, None
+def _joint(joint: object, read: _ReadJoint, notes: list[str]) -> Joint:
+    name, kind = quote(joint.name), read.kind
+    fault, placed, axis, mimic = read.fault, read.placed, X_AXIS, None
     lower, upper, velocity, effort = NO_LIMITS
-    offset = np.abs(origin.T_parent_joint[:3, 3]).max()
+    offset = np.abs(read.T_parent_joint[:3, 3]).max()
     if offset > LARGE_OFFSET_M:
         notes.append(f'joint {name} has an offset of {offset:g} m; are its lengths in '
                      'millimetres?')
@@ -484,12 +480,12 @@ def _joint(joint: object, origin: _Origin, notes: list[str]) -> Joint:
             lower, upper, velocity, effort = _limits(joint, kind, name, notes)
         except UrdfError as error:
             fault = str(error)
-    rates = origin.rates
+    rates = read.rates
     accelerations = [rates.get(key, math.inf) for key in ('acceleration', 'deceleration')]
     if accelerations[0] != accelerations[1] and kind is not JointType.FIXED:
         notes.append(f'joint {name} has the limits {accelerations[0]:g} of acceleration and '
                      f'{accelerations[1]:g} of deceleration; the smaller one is kept in both')
-    return Joint(joint.name, kind, joint.parent, joint.child, origin.T_parent_joint, axis,
+    return Joint(joint.name, kind, joint.parent, joint.child, read.T_parent_joint, axis,
                  lower, upper, velocity, rates.get('effort', effort), min(accelerations),
                  rates.get('jerk', math.inf), mimic, fault, placed)
 

@@ -32,6 +32,8 @@ TINY_QUATERNION = 1e-9   # of a length that says no direction
 FIRST_VERSION = (1, 0)
 SHAPES_VERSION = (1, 1)  # has quat_xyzw and capsules
 LIMITS_VERSION = (1, 2)  # has acceleration, deceleration and jerk; also the newest
+XACRO_ADVICE = ('this is xacro, not URDF; expand it first (xacro FILE > robot.urdf, or let the '
+                'launch file do it)')
 DEFINITIONS_OF_XACRO = ('xacro:property', 'xacro:arg', 'xacro:macro')
 
 
@@ -147,29 +149,36 @@ def local_name(element: ElementTree.Element) -> str:
 
 # ---- xacro ------------------------------------------------------------------
 
-def refuse_xacro(value: str, where: str) -> None:
-    """Refuse a value that xacro would have to compute."""
-    if '${' in value or '$(' in value:
-        raise XacroError(f'{where} contains {quote(value)}: this is xacro, not URDF; expand it '
-                         'first (xacro FILE > robot.urdf, or let the launch file do it)')
-
-
 def _drop_definitions(robot: ElementTree.Element, notes: list[str]) -> None:
-    """Drop the definitions of xacro that nothing uses; refuse a text that uses them."""
-    used = [element.tag for element in robot.iter() if element.tag.startswith('xacro:')]
-    if not used:
-        return
+    """
+    Drop the definitions of xacro that nothing uses.
+
+    Raises
+    ------
+    XacroError
+        If there are other elements of xacro; or an expression in the robot, its links and its
+        joints, or anywhere beside definitions.
+
+    """
     definitions = [element for element in robot if element.tag in DEFINITIONS_OF_XACRO]
     for element in definitions:
         robot.remove(element)
+    values = [(robot, robot.attrib.values())]
+    for child in robot:
+        if definitions or local_name(child) in ('link', 'joint'):
+            values += [(element, (*element.attrib.values(), element.text or ''))
+                       for element in child.iter()]
+    for element, texts in values:
+        found = next((text for text in texts if '${' in text or '$(' in text), None)
+        if found is not None:
+            raise XacroError(f'<{element.tag}> in line {element.get(LINE_ATTRIBUTE)} contains '
+                             f'{quote(found)}: {XACRO_ADVICE}')
     for element in robot.iter():
         if element.tag.startswith('xacro:'):
-            raise XacroError(f'this is xacro, not URDF (<{element.tag}>): expand it first '
-                             '(xacro FILE > robot.urdf, or let the launch file do it)')
-        for value in (*element.attrib.values(), element.text or '', element.tail or ''):
-            refuse_xacro(value, f'<{element.tag}> in line {element.get(LINE_ATTRIBUTE)}')
-    notes.append(f'the URDF has {", ".join(f"<{tag}>" for tag in dict.fromkeys(used))}, which '
-                 'nothing in it uses: passed over')
+            raise XacroError(f'there is <{element.tag}>: {XACRO_ADVICE}')
+    if definitions:
+        names = ', '.join(f'<{tag}>' for tag in dict.fromkeys(each.tag for each in definitions))
+        notes.append(f'the URDF has {names}, which nothing in it uses: passed over')
 
 
 # ---- versions ---------------------------------------------------------------

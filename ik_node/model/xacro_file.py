@@ -108,8 +108,6 @@ def urdf_text(path: Path, arguments: Mapping[str, str]) -> str:
 
 def is_xacro(data: bytes) -> bool:
     """Return whether a text has to be expanded by xacro to become a URDF."""
-    if b'="http://www.ros.org/wiki/xacro"' in data and (b'${' in data or b'$(' in data):
-        return True
     try:
         robot_elements(data)
     except XacroError:

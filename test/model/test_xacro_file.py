@@ -116,13 +116,26 @@ def test_packages_that_are_elsewhere(robot, tmp_path, monkeypatch):
     assert parse_urdf(xacro_text(robot, GIVEN)).name == 'given'
 
 
-def test_expressions_without_macros(robot, tmp_path):
+@pytest.mark.parametrize('namespace', ['xmlns:xacro="http://www.ros.org/wiki/xacro"',
+                                       "xmlns:xacro='http://www.ros.org/wiki/xacro'", ''])
+def test_expressions_without_macros(tmp_path, namespace):
     """A file that only computes is expanded, too."""
     file = tmp_path / 'arm.urdf'
-    file.write_text('<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="a"/>'
+    file.write_text(f'<robot name="r" {namespace}><link name="a"/>'
                     '<link name="b"/><joint name="j" type="continuous"><parent link="a"/><child '
                     'link="b"/><origin xyz="0 0 ${0.5 * 0.5}"/></joint></robot>')
     assert is_xacro(file.read_bytes()) and '0.25' in urdf_text(file, {})
     assert read_urdf(file).joints[0].T_parent_joint[2, 3] == 0.25
     with pytest.raises(UrdfError, match='this is xacro'):
         read_urdf(file, expand=False)
+
+
+def test_meshes_that_xacro_would_find():
+    """They would be looked for by a name that is none, and their links not be checked."""
+    text = ('<robot name="r"><link name="a"><collision><geometry><mesh filename='
+            '"file://$(find some_arm)/a.stl"/></geometry></collision></link><link name="b"/>'
+            '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>')
+    assert is_xacro(text.encode())
+    with pytest.raises(UrdfError, match='mesh.*this is xacro'):
+        parse_urdf(text)
+    assert not is_xacro(text.replace('$(find some_arm)', '/some_arm').encode())
