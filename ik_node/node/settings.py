@@ -242,8 +242,8 @@ def make_settings(values: Values, chain: Chain,
         raise ParameterError(f'solver.deadline ({solver.options.deadline:g} s) must be shorter '
                              f'than state.timeout ({monitor.state_timeout:g} s)')
     if 0 < groups['']['controller_max_points'] < MIN_POINTS:
-        raise ParameterError(f'controller_max_points is {groups[""]["controller_max_points"]}; '
-                             f'ramps to rest need up to {MIN_POINTS} points; 0 = no limit')
+        raise ParameterError(f'controller_max_points is {groups[""]["controller_max_points"]}; it '
+                             f'must be 0, which is no limit, or at least {MIN_POINTS}')
     joints = groups['joints']
     if values['motion.joint_limits_file'] and joints['velocity'] is not None:
         joints['velocity'] = np.minimum(joints['velocity'], chain.velocity)

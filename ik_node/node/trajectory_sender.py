@@ -85,10 +85,9 @@ class TrajectorySender:
         """
         Send a trajectory planned `at` an instant; return it as it was sent.
 
-        A ramp, which ends a motion, is sent whatever the number of its points is.
+        A `ramp` to rest is sent also if it needs more points than the controller takes.
         """
-        if not ramp:
-            trajectory = _thinned(trajectory, robot, limits)
+        trajectory = _thinned(trajectory, robot, limits, ramp)
         if start_state.backdating:
             begin = at.now - start_state.backdating
             stamp = at.stamp - round(1e9 * start_state.backdating)
@@ -193,23 +192,31 @@ class TrajectorySender:
         return True
 
 
-def _thinned(trajectory: Trajectory, robot: Robot, limits: MotionLimits) -> Trajectory:
+def _thinned(trajectory: Trajectory, robot: Robot, limits: MotionLimits,
+             ramp: bool) -> Trajectory:
     """
-    Return a trajectory with as many points as the controller takes.
+    Return a trajectory with as many points as the controller takes; a ramp if that is possible.
+
+    A ramp is not checked for collisions again: the arm has to stop, there or beside that.
 
     Raises
     ------
     TrajectoryError
-        If it cannot have so few.
+        If a motion cannot have so few, or would collide then.
 
     """
     settings = robot.settings
     if settings.controller_max_points == 0:
         return trajectory
     paths = settings.paths
-    fewer = thinned(trajectory, max(settings.controller_max_points - LEAD_POINTS, 1), robot.chain,
-                    THINNING_SHARE * min(paths.position_deviation, paths.orientation_deviation),
-                    limits)
-    if fewer is not trajectory:
+    try:
+        fewer = thinned(
+            trajectory, max(settings.controller_max_points - LEAD_POINTS, 1), robot.chain,
+            THINNING_SHARE * min(paths.position_deviation, paths.orientation_deviation), limits)
+    except TrajectoryError:
+        if ramp:
+            return trajectory
+        raise
+    if fewer is not trajectory and not ramp:
         require_free(settings.solver.collisions, fewer)
     return fewer

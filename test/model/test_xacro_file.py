@@ -134,7 +134,8 @@ def test_meshes_that_xacro_would_find():
     """They would be looked for by a name that is none, and their links not be checked."""
     text = ('<robot name="r"><link name="a"><collision><geometry><mesh filename='
             '"file://$(find some_arm)/a.stl"/></geometry></collision></link><link name="b"/>'
-            '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>')
+            '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+            '</robot>')
     assert is_xacro(text.encode())
     with pytest.raises(UrdfError, match='mesh.*this is xacro'):
         parse_urdf(text)
