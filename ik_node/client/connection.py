@@ -356,6 +356,16 @@ class Connection:
         handle.on_end(lambda: self._stop.forget(stop))
         return handle
 
+    def await_stops(self) -> None:
+        """
+        Wait until no stop is under way, unless a callback calls.
+
+        The node cannot tell that a stop was sent before the goal of an action, which has no time
+        of sending.
+        """
+        if not self.in_own_thread:
+            self.wait_until(lambda: not self._stop.is_open, PATIENCE_S)
+
     def _ask(self, client: Client, request: Any, service: str) -> Handle[str]:
         handle: Handle[str] = Handle(self, f'{self.target}/{service}')
         self.call(client, request, partial(_take_sentence, handle))

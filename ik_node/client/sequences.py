@@ -200,6 +200,7 @@ class SequenceClient:
                               f'{how_to_install("control_msgs")}')
         message = _goal(motions, base_frame, joint_names)
         connection.greet_again()
+        connection.await_stops()
         goal = GoalHandle(connection, SEQUENCE_KIND)
         goal_id = UUID(uuid=[*uuid4().bytes])
         key = action_goal_text(goal_id)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 import json
 from math import radians
 from pathlib import Path
@@ -13,16 +14,13 @@ import sys
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
-import rclpy
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.client.goals import GoalMethods
 from ik_node.client.poses import PoseLike
 from ik_node.command_line.send_goal import parse
-from ik_node.command_line.signals import INTERRUPTED_CODE
 from ik_node.commands.pose_files import read_poses
 from ik_node.errors import IkNodeError, ParameterError
 from ik_node.goal_kinds import goal_options, Orientation
@@ -31,7 +29,7 @@ from ik_node.motion.taught_path import TaughtPath
 from ik_node.ros.goal_answers import GoalAnswers, GoalValues
 from ik_node.ros.handshake import greet, wait_for
 from ik_node.ros.messages import make_pose, quaternion_of
-from ik_node.ros.process import leave
+from ik_node.ros.process import run_tool
 from ik_node.ros.qos import BEST_EFFORT_QOS
 from ik_node.ros.rotations import quaternion_from_rpy
 from ik_node.ros.status_messages import GoalState, is_final, plain_values, stamp_text
@@ -193,16 +191,8 @@ def main(argv: list[str] | None = None) -> None:
     except (IkNodeError, OSError) as error:
         print(f'send_goal: {error}', file=sys.stderr)
         sys.exit(2)
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = Sender(options.node, topic, type(goal))
-    try:
-        code = _run(node, goal, options)
-    except IkNodeError as error:
-        print(f'send_goal: {error}', file=sys.stderr)
-        code = 2
-    except KeyboardInterrupt:
-        code = INTERRUPTED_CODE
-    leave(node, code)
+    run_tool('send_goal', partial(_run, goal=goal, options=options),
+             lambda: Sender(options.node, topic, type(goal)))
 
 
 def _completed(node: Sender, goal: Any, options: argparse.Namespace) -> Any:

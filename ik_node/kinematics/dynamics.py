@@ -14,13 +14,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from ik_node.errors import UrdfError
 from ik_node.kinematics import kernels, tree_kernels
 from ik_node.kinematics.kernels import compiled, inner
-from ik_node.kinematics.moving_frames import moving_frames
+from ik_node.kinematics.moving_frames import moving_frames, MovingFrames
 from ik_node.kinematics.tree_kernels import tree_frames
 from ik_node.model.chain import Chain
 from ik_node.model.inertias import Inertia, link_inertias
 from ik_node.model.urdf import Tree
+from ik_node.text import quote
 
 STANDARD_GRAVITY_M_S2 = 0.0, 0.0, -9.81  # m/s^2, in a base link whose z axis points upward
 
@@ -51,7 +53,8 @@ class ArmDynamics:
     Raises
     ------
     UrdfError
-        If an inertial element cannot be used.
+        If an inertial element cannot be used, or is behind a joint that moves with the chain and
+        whose fault leaves its place unknown.
 
     """
 
@@ -67,6 +70,8 @@ class ArmDynamics:
             if link in moving.places:
                 k, T_frame_link = moving.places[link]
                 bodies[k] = bodies[k] + inertia.moved(T_frame_link)
+            elif inertia.mass:
+                _require_place(tree, moving, link)
         self.link_mass = sum(body.mass for body in bodies[1:])
         if load is not None:
             k, T_frame_tip = moving.places[chain.tip_link]
@@ -93,6 +98,14 @@ class ArmDynamics:
         """Return the torques that hold the arm at postures (K, n), (K, n), N m or N."""
         rest = np.zeros(np.shape(Q))
         return self.torques(Q, rest, rest)
+
+
+def _require_place(tree: Tree, moving: MovingFrames, link: str) -> None:
+    """Refuse a mass that moves with the chain, and of which the URDF does not say where it is."""
+    for joint in tree.path_from_root(link):
+        if not joint.placed and moving.places.get(joint.parent, (0,))[0] > 0:
+            raise UrdfError(f'{joint.fault}; where the mass of the link {quote(link)} is, and so '
+                            'what torques the joints need, is not known')
 
 
 @compiled

@@ -21,6 +21,9 @@ from ik_node.model.joint_space import JointSpace
 from ik_node.model.joint_values import one_per_joint
 from ik_node.text import quote
 
+DEFAULT_ACCELERATION = 2.0     # rad/s^2 or m/s^2, of a joint whose limit nobody gives
+DEFAULT_JERK = 20.0            # rad/s^3 or m/s^3
+
 MIN_POINT_SPACING_S = 1e-3     # between points of a planned motion
 RAMP_SHARE = 0.1               # points are no further apart than this share of the shortest ramp
 MAX_JERK_RATIO_PER_S = 1e3     # jerk per acceleration; a higher jerk limit is not used
@@ -29,9 +32,6 @@ VELOCITY_MARGIN = 1e-3         # share of the velocity limits that is not used
 
 MIN_STREAM_SPACING_S = 1e-4    # between points of a streamed motion
 STREAM_OVERSHOOT = 0.5         # as SPACING_OVERSHOOT; the jerk may switch between such points
-DEFAULT_ACCELERATION = 2.0     # rad/s^2 or m/s^2, of a joint whose limit nobody gives
-DEFAULT_JERK = 20.0            # rad/s^3 or m/s^3
-
 POSITION_MARGIN = 1e-6         # rad or m inside the position limits
 
 PATH_ACCELERATION_SHARE = 0.998
@@ -156,7 +156,7 @@ class MotionLimits:
     @classmethod
     def of_joints(cls, joints: JointSpace, acceleration: float | np.ndarray | None = None,
                   jerk: float | np.ndarray | None = None, velocity: np.ndarray | None = None,
-                  tip: TipLimits = TipLimits()) -> MotionLimits:
+                  tip: TipLimits = TipLimits(), narrows: bool = False) -> MotionLimits:
         """
         Return the limits of the joints of a chain or tree.
 
@@ -168,6 +168,8 @@ class MotionLimits:
         velocity : (n,) array, optional
             Per s; default: the limits of the URDF.
         tip : TipLimits
+        narrows : bool
+            Whether smaller velocity limits of `joints` hold beside `velocity`, too.
 
         Raises
         ------
@@ -175,7 +177,11 @@ class MotionLimits:
             If a joint has no velocity limit.
 
         """
-        velocity = np.array(joints.velocity if velocity is None else velocity, dtype=float)
+        if velocity is None:
+            velocity = joints.velocity
+        elif narrows:
+            velocity = np.minimum(velocity, joints.velocity)
+        velocity = np.array(velocity, dtype=float)
         missing = [quote(name) for name, limit in zip(joints.joint_names, velocity)
                    if not np.isfinite(limit)]
         if missing:

@@ -44,16 +44,14 @@ ControllerJoints = Mapping[str, Sequence[str]]
 
 def tree_limits(tree: KinematicTree, acceleration: float | np.ndarray | None = None,
                 jerk: float | np.ndarray | None = None,
-                velocity: np.ndarray | None = None) -> MotionLimits:
+                velocity: np.ndarray | None = None, narrows: bool = False) -> MotionLimits:
     """
     Return the limits of a motion of all joints.
 
     Parameters
     ----------
-    acceleration, jerk : float or (n,) array, optional
+    acceleration, jerk, velocity, narrows
         As for :meth:`MotionLimits.of_joints`.
-    velocity : (n,) array, optional
-        Per s; default: the limits of the URDF.
 
     Raises
     ------
@@ -61,7 +59,7 @@ def tree_limits(tree: KinematicTree, acceleration: float | np.ndarray | None = N
         If one is not positive and finite, or a joint has no velocity limit.
 
     """
-    limits = MotionLimits.of_joints(tree, acceleration, jerk, velocity)
+    limits = MotionLimits.of_joints(tree, acceleration, jerk, velocity, narrows=narrows)
     limits.require_positive()
     return limits
 

@@ -149,11 +149,9 @@ def _limits(arms: KinematicTree, options: ArmsOptions) -> MotionLimits:
                                  'numbers must be positive')
         return array
 
-    velocity = each('velocity_limits')
-    if options.joint_limits_file and velocity is not None:
-        velocity = np.minimum(velocity, arms.velocity)
     return tree_limits(arms, each('acceleration_limits'), each('jerk_limits'),
-                       velocity).scaled(velocity=options.velocity_scale)
+                       each('velocity_limits'), bool(options.joint_limits_file)
+                       ).scaled(velocity=options.velocity_scale)
 
 
 def _collisions(arms: KinematicTree, options: ArmsOptions,

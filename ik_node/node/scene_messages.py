@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 import re
 
 import numpy as np
@@ -27,22 +27,30 @@ BODY_TYPES = {
 LIST_TYPES = Marker.CUBE_LIST, Marker.SPHERE_LIST, Marker.POINTS
 MESH_TYPES = Marker.TRIANGLE_LIST, Marker.MESH_RESOURCE
 POINTS_ID = 'points'  # of the object that a cloud of points is
+NAMESPACE_ALONE = re.compile(r'[^\W\d][^/]*')  # no number, and no '/' as before a number
 FLOAT_FORMATS = {PointField.FLOAT32: 'f4', PointField.FLOAT64: 'f8'}
 
 # Returns the link in whose frame an object is, and the pose (4, 4) of a header's frame in it.
 Place = Callable[[Header], tuple[str, np.ndarray]]
 
 
-def marker_id(scene: Scene, marker: Marker) -> str:
-    """Return the id of the object of a marker: its namespace alone if it is number 0 there."""
+def marker_id(scene: Scene, marker: Marker, told: Collection[str]) -> str:
+    """
+    Return the id of the object of a marker.
+
+    It is the namespace alone if the marker is number 0 there, and that can be the id of nothing
+    else: not of another marker, of the cloud, of a link or tool, or of an object that is not of
+    those that messages have `told`.
+    """
     if not marker.ns:
         return str(marker.id)
-    short = marker.id == 0 and not scene.is_reserved(marker.ns) and '/' not in marker.ns \
-        and marker.ns != POINTS_ID and not re.fullmatch(r'-?\d+', marker.ns)
-    return marker.ns if short else f'{marker.ns}/{marker.id}'
+    alone = marker.id == 0 and NAMESPACE_ALONE.fullmatch(marker.ns) and marker.ns != POINTS_ID \
+        and not scene.is_reserved(marker.ns) and (marker.ns not in scene or marker.ns in told)
+    return marker.ns if alone else f'{marker.ns}/{marker.id}'
 
 
-def apply_marker(scene: Scene, marker: Marker, place: Place, find: Resolve = resolve) -> None:
+def apply_marker(scene: Scene, marker: Marker, id: str, place: Place,
+                 find: Resolve = resolve) -> None:
     """
     Add, replace or remove the object of a marker.
 
@@ -52,6 +60,9 @@ def apply_marker(scene: Scene, marker: Marker, place: Place, find: Resolve = res
 
     Parameters
     ----------
+    id : str
+        Of the object, by :func:`marker_id`.
+    place : callable
     find : callable
         Finds the file of a mesh, as :func:`ik_node.model.mesh_files.resolve` does.
 
@@ -61,7 +72,6 @@ def apply_marker(scene: Scene, marker: Marker, place: Place, find: Resolve = res
         If the marker is no body, or a number of it cannot be.
 
     """
-    id = marker_id(scene, marker)
     if marker.action == Marker.DELETE:
         if id in scene:
             scene.remove(id)

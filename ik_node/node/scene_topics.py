@@ -90,10 +90,10 @@ def by_markers(message: MarkerArray) -> Change:
                     draft.scene.remove(id)
                 continue
             draft.check_stamp(marker.header)
-            id = marker_id(draft.scene, marker)
+            id = marker_id(draft.scene, marker, draft.told)
             if marker.action == Marker.DELETE and id not in draft.scene:
                 missing.append(id)
-            apply_marker(draft.scene, marker, draft.place, draft.find_mesh)
+            apply_marker(draft.scene, marker, id, draft.place, draft.find_mesh)
             draft.told.add(id)
         if missing:
             known = tuple(draft.scene.objects)

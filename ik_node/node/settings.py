@@ -244,10 +244,9 @@ def make_settings(values: Values, chain: Chain,
     if 0 < groups['']['controller_max_points'] < MIN_POINTS:
         raise ParameterError(f'controller_max_points is {groups[""]["controller_max_points"]}; it '
                              f'must be 0, which is no limit, or at least {MIN_POINTS}')
-    joints = groups['joints']
-    if values['motion.joint_limits_file'] and joints['velocity'] is not None:
-        joints['velocity'] = np.minimum(joints['velocity'], chain.velocity)
-    limits = MotionLimits.of_joints(chain, tip=TipLimits(**groups['tip']), **joints)
+    limits = MotionLimits.of_joints(
+        chain, tip=TipLimits(**groups['tip']), **groups['joints'],
+        narrows=bool(values['motion.joint_limits_file']))
     plain = groups['']
     return Settings(
         solver=solver, surroundings=surroundings, limits=limits,

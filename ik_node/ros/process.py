@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import traceback
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 import rclpy
 from rclpy.exceptions import NameValidationException, NotInitializedException
@@ -67,14 +67,18 @@ def leave(node: Node | None, code: int) -> NoReturn:
     os._exit(code)
 
 
-def run_tool(name: str, work: Callable[[Node], int]) -> NoReturn:
+def run_tool(name: str, work: Callable[[Any], int],
+             create: Callable[[], Node] | None = None) -> NoReturn:
     """
     Run a command that talks to other nodes, and end the process with the code that it returns.
+
+    `create` makes its node, if another one is needed than one that has nothing of its own.
 
     An IkNodeError ends it with its sentence and the code 2, Ctrl-C with INTERRUPTED_CODE.
     """
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node(f'_ik_{name}', enable_rosout=False, start_parameter_services=False)
+    node = create() if create is not None else rclpy.create_node(
+        f'_ik_{name}', enable_rosout=False, start_parameter_services=False)
     try:
         code = work(node)
     except KeyboardInterrupt:

@@ -109,6 +109,11 @@ class RepeatedStop:
         self._post(self._repeat)
         return stop
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether a stop waits for its answer."""
+        return bool(self._open)
+
     def cease(self) -> None:
         """Send nothing more, because a goal is about to be sent that no later stop may end."""
         with self._lock:

@@ -213,3 +213,11 @@ def test_inertias_that_cannot_be(old, new, words):
     with pytest.raises(UrdfError, match=words):
         link_inertias(tree)
     assert not re.search('\n', words)
+
+
+def test_masses_whose_place_is_unknown():
+    """What hangs on a joint with a fault is not left out without a word."""
+    tree = parse_urdf(SLIDER.replace('name="reach" type="', 'name="reach" type="un'))
+    chain = make_chain(tree, tree.root, 'arm')
+    with pytest.raises(UrdfError, match='reach.*mass of the link .rod. is.*not known'):
+        ArmDynamics(chain, tree)

@@ -6,6 +6,7 @@ from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ik_node.errors import ParameterError
@@ -32,6 +33,14 @@ def test_start_options():
     for row in IK_NODE:
         if row.fills and not row.live:
             assert attrgetter(row.fills)(start_options(values)) == f'value of {row.name}'
+
+
+def test_limits_of_a_file_are_not_widened():
+    """Velocities that are set replace those of the URDF; those of a file hold beside them."""
+    speeds = [make_settings({**DEFAULTS, 'motion.velocity_limits': (5.0,),
+                             'motion.joint_limits_file': file}, CHAIN).limits.velocity.tolist()
+              for file in ('', 'joint_limits.yaml')]  # which the chain has by now
+    assert speeds == [[5.0] * 6, np.minimum(CHAIN.velocity, 5.0).tolist()] != [[5.0] * 6] * 2
 
 
 @pytest.mark.parametrize('name, value, words', [

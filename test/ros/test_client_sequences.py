@@ -5,7 +5,8 @@
 import asyncio
 from concurrent.futures import Future
 from math import inf, nan
-from threading import Event
+import signal
+from threading import Event, Timer
 from types import SimpleNamespace
 
 from geometry_msgs.msg import PoseStamped
@@ -238,6 +239,20 @@ def test_cancelled_stopped_and_superseded(system, arm):
     for goal in goals[:-1]:
         with pytest.raises(GoalNotReachedError, match='superseded'):
             goal.wait(10.0)
+
+
+def test_a_sequence_after_a_stop(system, arm):
+    """It is not ended by the stop, though the node hears of both at the same time."""
+    for _ in range(3):
+        goal = arm.sequence([ptp(joints=AWAY, velocity=0.2)])
+        system.wait(lambda goal=goal: goal.accepted)
+        system.node.send(signal.SIGSTOP)
+        arm.stop()
+        Timer(0.3, system.node.send, [signal.SIGCONT]).start()
+        newer = arm.sequence([ptp(joints=READY)])
+        with pytest.raises(GoalNotReachedError, match='STOPPED'):
+            goal.wait(30.0)
+        assert newer.wait(30.0).reached
 
 
 def test_two_programs(system, arm):

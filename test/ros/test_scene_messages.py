@@ -11,7 +11,7 @@ from visualization_msgs.msg import Marker
 
 from ik_node.collision.scene import Scene
 from ik_node.errors import IkNodeError
-from ik_node.node.scene_messages import apply_marker, points_of
+from ik_node.node.scene_messages import apply_marker, marker_id, points_of
 
 T_FRAME = np.array([[0.0, -1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 2.0], [0.0, 0.0, 1.0, 3.0],
                     [0.0, 0.0, 0.0, 1.0]])
@@ -36,10 +36,18 @@ def place(header):
 
 def scene_with(*markers):
     """Return a scene to which markers were applied."""
-    scene = Scene('base', ('base', 'hand'))
+    scene, told = Scene('base', ('base', 'hand')), set()
     for each in markers:
-        apply_marker(scene, each, place)
+        applied(scene, each, told)
     return scene
+
+
+def applied(scene, each, told=frozenset()):
+    """Apply a marker to a scene."""
+    id = marker_id(scene, each, told)
+    apply_marker(scene, each, id, place)
+    if isinstance(told, set):
+        told.add(id)
 
 
 @pytest.mark.parametrize('kind, scale, shape, size', [
@@ -96,18 +104,29 @@ def test_add_again_and_delete():
     """The same name replaces; what is not there is gone already."""
     scene = scene_with(marker(Marker.CUBE), marker(Marker.SPHERE))
     assert [body.parts[0].kind for body in scene.bodies] == ['sphere']
-    apply_marker(scene, marker(Marker.CUBE, action=Marker.DELETE), place)
-    apply_marker(scene, marker(Marker.CUBE, action=Marker.DELETE), place)
+    applied(scene, marker(Marker.CUBE, action=Marker.DELETE))
+    applied(scene, marker(Marker.CUBE, action=Marker.DELETE))
     assert not scene.bodies
-    apply_marker(scene, marker(Marker.CUBE, ns=''), place)
+    applied(scene, marker(Marker.CUBE, ns=''))
     assert [*scene.objects] == ['7']
 
 
 def test_names_of_objects():
-    """Number 0 of a namespace is called as that, unless a link of the robot is."""
+    """Number 0 of a namespace is called as that, unless something else may be."""
     scene = scene_with(*(marker(Marker.CUBE, ns=ns, id=id) for ns, id in (
-        ('wall', 0), ('wall', 1), ('hand', 0), ('', 0))))
-    assert [*scene.objects] == ['wall', 'wall/1', 'hand/0', '0']
+        ('wall', 0), ('wall', 1), ('hand', 0), ('', 0), ('0', 0), ('wall/1', 0), ('points', 0),
+        ('wall', 0))))
+    assert [*scene.objects] == ['wall', 'wall/1', 'hand/0', '0', '0/0', 'wall/1/0', 'points/0']
+
+
+def test_objects_of_a_file_stay():
+    """A marker that has the name of one is another object, and does not take it away."""
+    scene, told = Scene('base', ('base', 'hand')), set()
+    scene.add_box('table', (1.0, 1.0, 0.1))
+    applied(scene, marker(Marker.CUBE, ns='table', id=0), told)
+    assert [*scene.objects] == ['table', 'table/0']
+    applied(scene, marker(Marker.CUBE, ns='table', id=0, action=Marker.DELETE), told)
+    assert [*scene.objects] == ['table']
 
 
 @pytest.mark.parametrize('made, words', [

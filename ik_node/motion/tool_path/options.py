@@ -56,6 +56,8 @@ class PathOptions:
                 continue
             if name == 'free_axes':
                 unknown = [axis for axis in value if axis not in ROTATION_AXES]
+                if len({*value}) < len(value):
+                    raise ParameterError(f'the free axes {shown(value)} have one twice')
                 if unknown:
                     raise ParameterError(f'{shown(unknown[0])} is no axis that a path can leave '
                                          f'free; there are {", ".join(ROTATION_AXES)}')

@@ -272,7 +272,7 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
 
 def _is_short(solver: Solver, options: PathOptions) -> bool:
     """Return whether too few joints move to meet every pose near one that is met."""
-    return solver.chain.n - len(solver.tables.locked) < EXACT_AXES - len({*options.free_axes})
+    return solver.chain.n - len(solver.tables.locked) < EXACT_AXES - len(options.free_axes)
 
 
 def _box(options: PathOptions) -> np.ndarray:

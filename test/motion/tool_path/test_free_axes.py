@@ -97,3 +97,5 @@ def test_an_unknown_axis():
     """Those that there are."""
     with pytest.raises(ParameterError, match="'x' is no axis .* rx, ry, rz"):
         PathOptions(free_axes=('x',))
+    with pytest.raises(ParameterError, match='one twice'):
+        PathOptions(free_axes=('rz', 'rz'))
