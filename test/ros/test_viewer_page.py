@@ -294,16 +294,22 @@ def test_drag_previews_and_move_goes_there(window, arm):
     window.reads('✓ reached in')
 
 
-def test_follow_while_dragging(window, arm):
-    """The arm follows the handle, waits while it is held still, and stops on release."""
-    arm.change('/ik_node', stream__timeout=2.0)  # a busy machine may let the hand tremble
-    window.check('Follow while dragging')
+def dragged(window, share):
+    """Drag the handle by its arrow, by a share of its length inwards; return the mouse, held."""
     origin, grip = (np.array(window.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
     mouse = window.page.mouse
     mouse.move(*grip)
     mouse.down()
-    for share in np.linspace(0.2, 1.0, 5):
-        mouse.move(*(grip + share * 0.6 * (origin - grip)))
+    for part in np.linspace(0.2, 1.0, 5):
+        mouse.move(*(grip + part * share * (origin - grip)))
+    return mouse
+
+
+def test_follow_while_dragging(window, arm):
+    """The arm follows the handle, waits while it is held still, and stops on release."""
+    arm.change('/ik_node', stream__timeout=2.0)  # a busy machine may let the hand tremble
+    window.check('Follow while dragging')
+    mouse = dragged(window, 0.6)
     window.wait(lambda: off(window.pose(HANDLE), tip(READY)) > 0.02, 'a drag')
     window.wait(lambda: off(window.pose(HANDLE), tip(latest(arm))) < 2e-3, 'the arm')
     assert not any(answer['state'] in FINAL for answer in arm.statuses)
@@ -322,12 +328,7 @@ def test_a_handle_out_of_reach_is_told_while_the_arm_follows(window, arm):
     """The panel says that the tip stays behind; once released, the handle is at the tip again."""
     arm.change('/ik_node', stream__timeout=2.0)
     window.check('Follow while dragging')
-    origin, grip = (np.array(window.pixel(HANDLE, [0.0, 0.0, z])) for z in (0.0, 0.13))
-    mouse = window.page.mouse
-    mouse.move(*grip)
-    mouse.down()
-    for share in np.linspace(0.2, 1.0, 5):
-        mouse.move(*(grip + share * 12.0 * (grip - origin)))
+    mouse = dragged(window, -12.0)
     window.reads('The arm cannot follow: its tip stays ')
     window.wait(lambda: rests_for(arm, 1.0), 'an arm that rests before the release')
     assert off(window.pose(HANDLE), tip(latest(arm))) > 0.1

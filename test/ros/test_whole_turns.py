@@ -4,7 +4,7 @@
 
 from math import pi
 
-from harness import ARM, latest, lent, Probe, process, QUICK, READY, reasons
+from harness import ARM, latest, lent, Probe, QUICK, READY, reasons, run_system
 import numpy as np
 import pytest
 
@@ -21,13 +21,7 @@ def shared(tmp_path_factory, recorded):
                                  'name="joint_6" type="continuous"'))
     assert urdf.read_text() != text
     probe = Probe()
-    probe.watch_motion()
-    with process('sim_controller', folder, {'urdf_file': urdf, 'initial_positions': READY}), \
-            process('ik_node', folder, {'urdf_file': urdf, **QUICK}):
-        probe.given = QUICK
-        probe.wait_for_node()
-        probe.wait_until_ready()
-        probe.wait(lambda: probe.states)
+    with run_system(folder, probe, {'urdf_file': urdf, **QUICK}, {'urdf_file': urdf}):
         yield probe
     probe.destroy_node()
 
