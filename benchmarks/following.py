@@ -19,14 +19,14 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ik_node.base.se3 import distance
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.urdf import read_urdf
+from ik_node.model.description.urdf import read_urdf
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.options import FollowOptions
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.se3 import distance
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 
 RADIUS, SPEED = 0.2, 0.25      # m, m/s

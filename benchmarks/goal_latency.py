@@ -32,15 +32,15 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory
 
+from ik_node.base.share import share_file
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import read_urdf
-from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.ros.clocks import seconds_of
-from ik_node.ros.handshake import greet, wait_for
-from ik_node.ros.messages import pose_stamped, trajectory_message
-from ik_node.ros.process import leave
-from ik_node.share import share_file
+from ik_node.model.description.urdf import read_urdf
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
+from ik_node.ros.messages.conversion import pose_stamped, trajectory_message
+from ik_node.ros.middleware.clocks import seconds_of
+from ik_node.ros.middleware.handshake import greet, wait_for
+from ik_node.ros.middleware.process import leave
 
 STEP_RANGE_RAD = 0.5, 1.0  # of each joint, from its middle to the goals
 IN_MOTION_S = 0.15  # after the start of a motion
@@ -81,7 +81,8 @@ def echo() -> None:
 
 def measured_node() -> None:
     """Run the node, which tells the processor time (s) of each goal on a topic."""
-    from ik_node.node import goal_subscriptions, outputs
+    from ik_node.node.execution import outputs
+    from ik_node.node.intake import goal_subscriptions
     from ik_node.node.node import main as run_node
     began = 0.0
     take, make_output = goal_subscriptions.GoalSubscriptions._go_on, outputs.TopicOutput.__init__

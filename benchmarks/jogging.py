@@ -26,15 +26,15 @@ import toppra
 from toppra import algorithm, constraint
 
 from benchmarks.arms import ARMS
+from ik_node.base.se3 import rotation_log
 from ik_node.kinematics.arm import forward_kinematics, jacobian
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.urdf import read_urdf
+from ik_node.model.description.urdf import read_urdf
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.jog import JogCommand
 from ik_node.motion.following.options import FollowOptions
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.trajectory import MotionState
-from ik_node.se3 import rotation_log
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 
 SEVEN = 'six_axis,parallel_axes,ur5,z1,kinova,panda,xarm7'
 LINEAR, ANGULAR = (0.05, 0.2, 0.4), (0.3, 0.8)  # m/s, rad/s

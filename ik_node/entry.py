@@ -19,10 +19,10 @@ import signal
 import sys
 from typing import NoReturn
 
-from ik_node.command_line.nodes import node_help
-from ik_node.command_line.packages import missing
-from ik_node.command_line.signals import END_SIGNALS, INTERRUPTED_CODE
-from ik_node.text import quote
+from ik_node.base.packages import missing
+from ik_node.base.signals import END_SIGNALS, INTERRUPTED_CODE
+from ik_node.base.text import quote
+from ik_node.tools.arguments.nodes import node_help
 
 USAGE_ERROR_CODE = 2  # the exit code of argparse
 
@@ -55,7 +55,7 @@ def _run_node(program: str, node: str, module: str,
 
 def _run_tool(arguments: str, module: str) -> NoReturn:
     _end_at_signal(INTERRUPTED_CODE)
-    import_module(f'ik_node.command_line.{arguments}').parse(sys.argv[1:])
+    import_module(f'ik_node.tools.arguments.{arguments}').parse(sys.argv[1:])
     main = _main_of(module)
     for number in END_SIGNALS:
         signal.signal(number, signal.default_int_handler)
@@ -81,7 +81,7 @@ def ik_node() -> NoReturn:
 
 def ik_arms() -> NoReturn:
     """Move several arms in step."""
-    _run_node('ik_arms', 'ik_arms', 'ik_node.node.arms_node')
+    _run_node('ik_arms', 'ik_arms', 'ik_node.node.arms.arms_node')
 
 
 def sim_controller() -> NoReturn:
@@ -106,62 +106,62 @@ def interactive_goal() -> NoReturn:
 
 def send_goal() -> NoReturn:
     """Send one goal and wait for its answer."""
-    _run_tool('send_goal', 'ik_node.commands.send_goal')
+    _run_tool('send_goal', 'ik_node.tools.send_goal')
 
 
 def jog() -> NoReturn:
     """Move the tip by hand."""
-    _run_tool('jog', 'ik_node.commands.jog')
+    _run_tool('jog', 'ik_node.tools.jog')
 
 
 def teach() -> NoReturn:
     """Keep waypoints, record motions, and play them back."""
-    _run_tool('teach', 'ik_node.commands.teach')
+    _run_tool('teach', 'ik_node.tools.teach')
 
 
 def demo() -> NoReturn:
     """Run the demonstration."""
-    _run_tool('demo', 'ik_node.commands.demo')
+    _run_tool('demo', 'ik_node.tools.demo.command')
 
 
 def ik_doctor() -> NoReturn:
     """Find out why nothing moves."""
-    _run_tool('doctor', 'ik_node.doctor.command')
+    _run_tool('doctor', 'ik_node.tools.doctor.command')
 
 
 def param() -> NoReturn:
     """Read and set parameters of a running node."""
-    _run_tool('param', 'ik_node.commands.param')
+    _run_tool('param', 'ik_node.tools.param')
 
 
 def echo() -> NoReturn:
     """Print what a running node publishes."""
-    _run_tool('echo', 'ik_node.commands.echo')
+    _run_tool('echo', 'ik_node.tools.echo')
 
 
 def stop() -> NoReturn:
     """Bring the arm to rest."""
-    _run_tool('stop', 'ik_node.commands.stop')
+    _run_tool('stop', 'ik_node.tools.stop')
 
 
 def replay() -> NoReturn:
     """Repeat the calls of a recorded goal."""
-    _run_tool('replay', 'ik_node.commands.replay')
+    _run_tool('replay', 'ik_node.tools.replay')
 
 
 def compare_methods() -> NoReturn:
     """Compare the methods of inverse kinematics."""
-    _run_tool('compare_methods', 'ik_node.textbook.compare')
+    _run_tool('compare_methods', 'ik_node.tools.compare.command')
 
 
 def plot_trajectory() -> NoReturn:
     """Draw a motion."""
-    _run_tool('plot_trajectory', 'ik_node.commands.plot_trajectory')
+    _run_tool('plot_trajectory', 'ik_node.tools.plots.command')
 
 
 def workspace() -> NoReturn:
     """Sample where an arm reaches."""
-    _run_tool('workspace', 'ik_node.workspace.command')
+    _run_tool('workspace', 'ik_node.tools.workspace.command')
 
 
 # Commands of ``ik_node``, and the programs that they run.

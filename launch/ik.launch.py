@@ -20,14 +20,14 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 import yaml
 
-from ik_node.errors import IkNodeError
+from ik_node.base.errors import IkNodeError
 from ik_node.model.chain import make_chain
-from ik_node.model.plain_yaml import YAML_ERRORS
-from ik_node.model.preset_description import description_file, description_text
-from ik_node.model.presets import Preset, preset_names, read_preset
-from ik_node.model.urdf import parse_urdf
-from ik_node.model.xacro_file import is_xacro
-from ik_node.ros.parameters import IK_NODE
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.model.description.xacro_file import is_xacro
+from ik_node.model.user_files.plain_yaml import YAML_ERRORS
+from ik_node.model.user_files.preset_description import description_file, description_text
+from ik_node.model.user_files.presets import Preset, preset_names, read_preset
+from ik_node.ros.parameters.tables import IK_NODE
 from ik_node.ui.rviz_config import adapted
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from ik_node import Goal, load_tree, TreeSolver
 from ik_node.kinematics.links import link_poses, path_between
-from ik_node.model.urdf import read_urdf
-from ik_node.plotting import LINE_COLOURS, NEUTRAL_GREY, new_figure, save
+from ik_node.model.description.urdf import read_urdf
+from ik_node.tools.plots.figures import LINE_COLOURS, NEUTRAL_GREY, new_figure, save
 
 TALOS_URDF = Path(sysconfig.get_path('purelib'), 'cmeel.prefix/share/example-robot-data/robots',
                   'talos_data/robots/talos_full_v2.urdf')  # of the package example-robot-data

@@ -15,11 +15,11 @@ import ast
 from pathlib import Path
 import re
 
-from ik_node.errors import Reason
-from ik_node.goal_kinds import GOAL_KINDS, goal_topics
-from ik_node.model.presets import preset_names, read_preset
-from ik_node.node.health_checks import Check, LEVEL_NAMES
-from ik_node.ros.parameters import (
+from ik_node.base.errors import Reason
+from ik_node.model.user_files.presets import preset_names, read_preset
+from ik_node.node.state.health_checks import Check, LEVEL_NAMES
+from ik_node.ros.messages.goal_kinds import GOAL_KINDS, goal_topics
+from ik_node.ros.parameters.tables import (
     HANDHELD_NODE,
     IK_ARMS,
     IK_NODE,

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled functions of tests, kept from run to run."""
 
-from ik_node.collision import check, distance, shapes, sweeps
+from ik_node.base.compilation import cached_njit
+from ik_node.collision.bodies import shapes
+from ik_node.collision.distances import check, distance, sweeps
 from ik_node.kinematics import kernels
-from ik_node.kinematics.compilation import cached_njit
 from ik_node.solver.warm_up import KERNEL_MODULES
 
 CALLED = (*KERNEL_MODULES, check, distance, shapes, sweeps)

@@ -5,7 +5,7 @@
 import coal
 import numpy as np
 
-from ik_node.collision.parts import ConvexPart
+from ik_node.collision.bodies.parts import ConvexPart
 
 KINDS = 'box', 'cylinder', 'sphere', 'capsule', 'hull', 'flat', 'line', 'point', 'plane'
 

@@ -32,7 +32,7 @@ LONGEST_FIRST = (*(f'ros/test_{name}.py' for name in (
     'scene_topics', 'pause', 'fault_clock', 'moveit_scene', 'health', 'viewer_collisions', 'arms',
     'speed', 'motion_sequences', 'client_sequences', 'named_poses', 'handheld', 'recordings',
     'motion', 'pose_actions', 'node_client', 'fault_restart', 'goals', 'soak', 'previews')),
-    'textbook/test_attempt.py', 'test_package.py', 'test_names.py',
+    'textbook/test_attempt.py', 'test_package.py',
     'workspace/test_command.py', 'workspace/test_sampling.py')
 
 # Programs under test must not know that `make test` or pytest's readline started them.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from ik_node.entry import COMMAND_PROGRAMS
-from ik_node.ros.parameters import Row
+from ik_node.ros.parameters.tables import Row
 from scripts.reference import launch_arguments, TABLES
 
 ROOT = Path(__file__).parents[1]
@@ -212,7 +212,7 @@ def _check_program(program: str, words: list[str]) -> None:
                 assert key in rows, f'{program} has no parameter {key}'
                 check_value(rows[key], yaml.safe_load(value))
     else:
-        import_module(f'ik_node.command_line.{name}').parse(words)
+        import_module(f'ik_node.tools.arguments.{name}').parse(words)
 
 
 def check_value(row: Row, value: Any) -> None:

@@ -8,11 +8,11 @@ import pytest
 import robots
 import ruckig
 
-from ik_node.collision.scene import Scene
+from ik_node.collision.scene.scene import Scene
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.options import FollowOptions
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 
 STATE_SLACK = 1e-7  # SI units, for rounding
 # Postures in whose surroundings the tip can go round a circle of 0.2 m.

@@ -8,8 +8,8 @@ import coal
 import numpy as np
 import robots
 
-from ik_node.collision.bodies import arm_bodies
-from ik_node.collision.model import CollisionModel
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.collision.distances.model import CollisionModel
 
 PREFIX = 'package://example-robot-data/robots/'
 HALF_SPACE_M = 100.0  # depth of the box that stands for a half-space

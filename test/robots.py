@@ -16,7 +16,7 @@ import numpy as np
 import pinocchio as pin
 
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.urdf import parse_urdf, Tree
+from ik_node.model.description.urdf import parse_urdf, Tree
 
 # The PyPI package example-robot-data.
 REAL = Path(sysconfig.get_path('purelib')) / 'cmeel.prefix/share/example-robot-data/robots'

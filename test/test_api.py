@@ -13,7 +13,7 @@ import pytest
 import robots
 
 import ik_node
-from ik_node.errors import Reason
+from ik_node.base.errors import Reason
 from ik_node.model.chain import make_chain
 
 
@@ -57,10 +57,10 @@ def test_importing_the_package_does_not_load_the_compiler():
 def test_names_are_the_ones_of_the_modules():
     """Each public name leads to the class or function that is documented."""
     from ik_node.kinematics.arm import Arm, load_urdf
-    from ik_node.kinematics.kinematic_tree import KinematicTree, load_tree
+    from ik_node.kinematics.tree.kinematic_tree import KinematicTree, load_tree
     from ik_node.solver.goal import Goal
     from ik_node.solver.solver import Solver
-    from ik_node.solver.tree_solver import TreeSolver
+    from ik_node.solver.tree.tree_solver import TreeSolver
     assert (ik_node.Arm, ik_node.load_urdf) == (Arm, load_urdf)
     assert (ik_node.Goal, ik_node.Solver) == (Goal, Solver)
     assert (ik_node.KinematicTree, ik_node.load_tree, ik_node.TreeSolver) \

@@ -11,10 +11,10 @@ import pytest
 from benchmarks.collision import goals
 from benchmarks.collision.goals import Count, GoalRobot, judged
 from benchmarks.collision.judge import Judge
-from ik_node.motion.interpolation import positions_at
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.interpolation import positions_at
+from ik_node.motion.trajectory.trajectory import MotionState
 
 GOALS = 20
 

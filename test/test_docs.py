@@ -20,20 +20,19 @@ import pytest
 import yaml
 
 from ik_node import load_urdf
-from ik_node.collision.scene_file import scene_from_yaml
-from ik_node.collision.tool_file import tools_from_yaml, TOOLS_KEY
+from ik_node.base.text import COMPILATION_TIME
+from ik_node.collision.scene.scene_file import scene_from_yaml
+from ik_node.collision.scene.tool_file import tools_from_yaml, TOOLS_KEY
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
-from ik_node.model.named_poses import named_poses, PoseEntry, POSES_KEY
-from ik_node.model.presets import read_preset
-from ik_node.model.urdf import read_urdf
-from ik_node.motion.taught_path import PATH_KEY, path_of
+from ik_node.model.description.urdf import read_urdf
+from ik_node.model.user_files.named_poses import named_poses, PoseEntry, POSES_KEY
+from ik_node.model.user_files.presets import read_preset
+from ik_node.motion.joint_path.taught_path import PATH_KEY, path_of
 from ik_node.replay.calls import made, SolveCall
 from ik_node.replay.recording import AnsweredGoal, recording_bytes
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
-from ik_node.text import COMPILATION_TIME
-from scripts import source_map
 from scripts.reference import TABLES
 
 OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how_to/cluster.md',
@@ -331,22 +330,6 @@ def test_scripts_of_pictures_find_what_they_import(script, monkeypatch):
     pytest.importorskip('trimesh')
     monkeypatch.syspath_prepend(ROOT / 'scripts')
     assert callable(runpy.run_path(str(ROOT / 'scripts' / script))['main'])
-
-
-def test_the_map_shows_every_file():
-    """Each group is there, what is named is there, and the numbers are of today's order."""
-    assert set(source_map.on_the_way()) <= set(source_map.modules())
-    assert {source_map.group_of(name) for name in source_map.modules()} == {*source_map.REST}
-    written = (ROOT / 'docs/explanation/method.md').read_text()
-
-    def numbers(text):
-        return [int(number.replace(',', ''))
-                for number in re.findall(r'^\|.*?\| \**([\d,]+)\** \|', text, re.MULTILINE)]
-
-    shown = written.partition('<!-- map -->')[2].partition('<!-- end -->')[0]
-    assert re.sub(r'[\d,]+', '', shown).split() \
-        == re.sub(r'[\d,]+', '', source_map.table()).split(), 'run: python scripts/source_map.py'
-    assert numbers(shown) == pytest.approx(numbers(source_map.table()), rel=0.1, abs=50)
 
 
 def test_faults_follow_from_the_tests():

@@ -15,7 +15,7 @@ from launch.utilities import perform_substitutions  # noqa: E402
 from launch_ros.actions import Node  # noqa: E402
 from launch_ros.utilities import evaluate_parameters  # noqa: E402
 
-from ik_node.model.urdf import parse_urdf  # noqa: E402
+from ik_node.model.description.urdf import parse_urdf  # noqa: E402
 from launch import LaunchContext  # noqa: E402
 
 ROOT = Path(__file__).parents[1]

@@ -135,14 +135,14 @@ import numpy, ik_node
 assert ik_node.__file__.startswith(sys.argv[1]), ik_node.__file__
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import read_urdf
+from ik_node.model.description.urdf import read_urdf
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
-from ik_node.share import share_file
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.trajectory import MotionState
+from ik_node.base.share import share_file
 urdf = share_file('urdf/six_axis_arm.urdf')
 assert str(urdf).startswith(sys.argv[1]), urdf
 chain = make_chain(read_urdf(urdf))

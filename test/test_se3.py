@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node import se3
+from ik_node.base import se3
 
 ANGLE = st.floats(-7.0, 7.0)
 COORDINATE = st.floats(-1e3, 1e3)

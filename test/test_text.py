@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from ik_node.text import length_text, listed, shown
+from ik_node.base.text import length_text, listed, shown
 
 
 @pytest.mark.parametrize('metres, text', [

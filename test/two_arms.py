@@ -8,8 +8,8 @@ from geometry_oracle import Oracle
 import robots
 
 from ik_node import load_tree
-from ik_node.collision.bodies import arm_bodies
-from ik_node.collision.model import CollisionModel
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.collision.distances.model import CollisionModel
 
 TWO_ARMS = robots.OWN / 'two_arms.urdf'
 LEFT, RIGHT = 'left_tool', 'right_tool'

@@ -44,12 +44,12 @@ from benchmarks.collision.roboplan_planner import RoboplanPlanner
 from benchmarks.collision.stream import STREAM_ARMS, stream_rows
 from benchmarks.collision.thickness import thickness_rows
 from benchmarks.collision.vamp_planner import VampPlanner
-from ik_node.collision.model import CollisionModel
-from ik_node.errors import TrajectoryError
+from ik_node.base.errors import TrajectoryError
+from ik_node.collision.distances.model import CollisionModel
 from ik_node.motion.detour import plan_detour
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 
 MARGIN_M = 1e-3
 ACCELERATION_PER_S2 = 10.0  # rad/s^2 of all joints

@@ -11,12 +11,12 @@ import numpy as np
 
 from benchmarks.collision.goals import GoalRobot
 from benchmarks.collision.stream import free_scene
-from ik_node.errors import TrajectoryError
-from ik_node.motion.collision_free import require_free
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
+from ik_node.base.errors import TrajectoryError
+from ik_node.motion.direct.collision_free import require_free
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 
 POSTURES = 4000      # that are checked at once
 SINGLE_POSTURES = 1000

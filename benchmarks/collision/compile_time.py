@@ -31,13 +31,13 @@ def compile_row() -> str:
 
 def main() -> None:
     """Compile, and print the processor time (s) of each."""
-    from ik_node.collision.bodies import arm_bodies
-    from ik_node.collision.certificate import certify_edge
-    from ik_node.collision.model import CollisionModel
-    from ik_node.kinematics.compilation import compilation_told
+    from ik_node.base.compilation import compilation_told
+    from ik_node.base.share import share_file
+    from ik_node.collision.bodies.links import arm_bodies
+    from ik_node.collision.distances.certificate import certify_edge
+    from ik_node.collision.distances.model import CollisionModel
     from ik_node.model.chain import make_chain
-    from ik_node.model.urdf import read_urdf
-    from ik_node.share import share_file
+    from ik_node.model.description.urdf import read_urdf
     from ik_node.solver.solver import Solver
     tree = read_urdf(share_file('urdf/six_axis_arm.urdf'))
     chain, bodies = make_chain(tree), arm_bodies(tree).bodies

@@ -19,22 +19,23 @@ import numpy as np
 from benchmarks.arms import ARMS, PACKAGES
 from benchmarks.collision import ompl_planner
 from benchmarks.collision.judge import Judge
-from ik_node.collision.bodies import arm_bodies
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.scene import Scene
-from ik_node.errors import GoalError, IkNodeError, Reason, TrajectoryError
+from ik_node.base.errors import GoalError, IkNodeError, Reason, TrajectoryError
+from ik_node.base.se3 import pose, rotation_about
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
-from ik_node.motion import detour, point_to_point
-from ik_node.motion.collision_free import require_free
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.motion import detour
 from ik_node.motion.detour import plan_detour
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.node.settings import make_settings, Settings
-from ik_node.ros.parameters import IK_NODE
-from ik_node.se3 import pose, rotation_about
+from ik_node.motion.direct import point_to_point
+from ik_node.motion.direct.collision_free import require_free
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
+from ik_node.node.robot.settings import make_settings, Settings
+from ik_node.ros.parameters.tables import IK_NODE
 from ik_node.solver.goal import Goal
 
 GOAL_ARMS = 'ur5', 'panda', 'xarm7', 'six_axis', 'parallel_axes'

@@ -13,10 +13,10 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from ik_node.collision.parts import Body, ConvexPart
+from ik_node.collision.bodies.parts import Body, ConvexPart
 from ik_node.model.chain import Chain
-from ik_node.motion.interpolation import segments
-from ik_node.motion.trajectory import Trajectory
+from ik_node.motion.trajectory.interpolation import segments
+from ik_node.motion.trajectory.trajectory import Trajectory
 
 STEP_M = 1e-3  # of the fastest point of the arm, from one posture that is judged to the next
 SPEED_SAMPLE_S = 0.02  # within which the speed is taken as constant

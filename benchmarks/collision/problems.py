@@ -19,12 +19,12 @@ import numpy as np
 from transforms3d.quaternions import quat2mat
 import yaml
 
-from ik_node.collision.bodies import arm_bodies
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.scene import Scene
-from ik_node.collision.srdf import read_srdf
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene import Scene
+from ik_node.collision.scene.srdf import read_srdf
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.urdf import parse_urdf, Tree
+from ik_node.model.description.urdf import parse_urdf, Tree
 
 LINKS = {'fetch': ('base_link', 'gripper_link'), 'panda': ('panda_link0', 'panda_hand'),
          'ur5': ('offset_link', 'tool0')}

@@ -10,7 +10,7 @@ from time import thread_time
 import numpy as np
 
 from benchmarks.collision.problems import Problem, ProblemRobot
-from ik_node.collision.parts import ConvexPart
+from ik_node.collision.bodies.parts import ConvexPart
 
 GROUP_NAME = 'arm'
 MAX_TIME_S = 5.0

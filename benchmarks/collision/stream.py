@@ -10,11 +10,11 @@ from time import thread_time
 import numpy as np
 
 from benchmarks.collision.goals import GoalRobot
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.scene import Scene
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.following.follower import Follower
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.trajectory import MotionState
 
 STREAM_ARMS = 'ur5', 'panda', 'six_axis'
 HOMES = {

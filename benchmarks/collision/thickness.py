@@ -12,9 +12,9 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from benchmarks.collision.goals import GoalRobot
-from ik_node.collision.convex import convex_hulls
-from ik_node.collision.mesh_triangles import read_mesh, triangles_of
-from ik_node.model.shapes import link_shapes
+from ik_node.collision.meshes.convex import convex_hulls
+from ik_node.collision.meshes.mesh_triangles import read_mesh, triangles_of
+from ik_node.model.description.shapes import link_shapes
 
 HULL_POINTS = 400  # of each, where the distance of the mesh is measured
 

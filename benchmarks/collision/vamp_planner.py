@@ -9,7 +9,7 @@ from time import thread_time
 import numpy as np
 
 from benchmarks.collision.problems import Problem
-from ik_node.collision.parts import ConvexPart
+from ik_node.collision.bodies.parts import ConvexPart
 
 BOX_FOR_CYLINDER_SET = 'box'  # where VAMP puts a box for a cylinder, a capsule elsewhere
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.methods.paper import ellipse, links, planar_chain, Walk
-from ik_node.plotting import (
+from ik_node.tools.compare.compare_runs import PRODUCTION_METHOD
+from ik_node.tools.plots.figures import (
     add_legend,
     LINE_COLOURS,
     NEUTRAL_GREY,
@@ -20,7 +21,6 @@ from ik_node.plotting import (
     save,
     style,
 )
-from ik_node.textbook.compare_runs import PRODUCTION_METHOD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

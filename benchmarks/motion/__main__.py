@@ -27,15 +27,15 @@ sys.path.insert(0, str(ROOT / 'test'))
 import path_checker as checker  # noqa: E402
 import robots  # noqa: E402
 
-from ik_node.errors import PathError  # noqa: E402
-from ik_node.motion.limits import MotionLimits  # noqa: E402
-from ik_node.motion.point_to_point import plan_point_to_point  # noqa: E402
-from ik_node.motion.start_state import StartState  # noqa: E402
+from ik_node.base.errors import PathError  # noqa: E402
+from ik_node.base.se3 import pose, rotation_about  # noqa: E402
+from ik_node.motion.direct.point_to_point import plan_point_to_point  # noqa: E402
+from ik_node.motion.direct.start_state import StartState  # noqa: E402
 from ik_node.motion.tool_path.options import PathOptions  # noqa: E402
 from ik_node.motion.tool_path.path import ToolPath  # noqa: E402
 from ik_node.motion.tool_path.plan import plan_path  # noqa: E402
-from ik_node.motion.trajectory import MotionState  # noqa: E402
-from ik_node.se3 import pose, rotation_about  # noqa: E402
+from ik_node.motion.trajectory.limits import MotionLimits  # noqa: E402
+from ik_node.motion.trajectory.trajectory import MotionState  # noqa: E402
 from ik_node.solver.solver import Solver  # noqa: E402
 
 ARMS = {'six_axis_arm': (0.2, -0.5, 0.9, 0.3, 0.9, -0.2),

@@ -9,8 +9,8 @@ import logging
 import numpy as np
 import ruckig
 
-from ik_node.motion.limits import MotionLimits
 from ik_node.motion.tool_path.path import ToolPath
+from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.solver.solver import Solver
 
 try:

@@ -40,10 +40,10 @@ from benchmarks.takeover.controllers import (
 )
 from benchmarks.takeover.judge import Findings, judge_states, UnseenError
 from ik_node.kinematics.arm import load_urdf
-from ik_node.motion.sampling import states_at
-from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.ros.handshake import greet
-from ik_node.ros.process import leave
+from ik_node.motion.trajectory.sampling import states_at
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
+from ik_node.ros.middleware.handshake import greet
+from ik_node.ros.middleware.process import leave
 
 URDF = ROOT / 'urdf/six_axis_arm.urdf'
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]

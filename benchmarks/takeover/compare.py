@@ -31,7 +31,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from benchmarks.takeover.controllers import MissingController, real_controller, ROOT, spin_for
 from ik_node.kinematics.arm import load_urdf
 from ik_node.motion.action_goal import Tolerances
-from ik_node.ros.process import leave
+from ik_node.ros.middleware.process import leave
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 
 URDF = ROOT / 'urdf/six_axis_arm.urdf'

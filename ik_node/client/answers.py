@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from ik_node.ros.status_messages import GoalState, plain_values
+from ik_node.ros.messages.status_messages import GoalState, plain_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ class Answer:
         'accepted', or how the goal ended: 'reached', 'rejected', 'failed', 'superseded',
         'stopped'.
     reason : str
-        One word, of :class:`ik_node.errors.Reason`.
+        One word, of :class:`ik_node.base.errors.Reason`.
     message : str
         One sentence.
     values : mapping of str to str
@@ -62,7 +62,7 @@ class Answer:
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Answer:
-        """Return the answer with these values (:data:`ik_node.ros.goal_answers.GoalValues`)."""
+        """Return the answer with these values (``GoalValues``)."""
         return cls(GoalState(values['state']), values.get('reason', ''),
                    values.get('message', ''), values)
 
@@ -125,7 +125,7 @@ class PreviewReport:
         'green' (reachable), 'amber' (reachable, but a joint moves far or ends close to a limit,
         or the arm close to a singularity) or 'red' (not reachable).
     reason : str
-        One word, of :class:`ik_node.errors.Reason`.
+        One word, of :class:`ik_node.base.errors.Reason`.
     message : str
         One sentence.
     q : (n,) array or None

@@ -20,9 +20,9 @@ import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
+from ik_node.base.errors import ParameterError, StateError
+from ik_node.base.text import quote
 from ik_node.client.answers import PostureEntry, PreviewReport
-from ik_node.client.connection import Connection
-from ik_node.client.description import ArmDescription, subscribed_topic
 from ik_node.client.errors import AnswerTimeoutError, ClientError
 from ik_node.client.goals import GoalMethods
 from ik_node.client.gripper import Gripper, GRIPPER_ACTION
@@ -32,17 +32,17 @@ from ik_node.client.poses import stamped_point
 from ik_node.client.scene import SceneClient
 from ik_node.client.sequences import Motion, SequenceClient
 from ik_node.client.streams import Jog, Stream
-from ik_node.errors import ParameterError, StateError
-from ik_node.motion.taught_path import TaughtPath
-from ik_node.motion.waypoints import at_limits
-from ik_node.ros.clocks import nanoseconds_of
-from ik_node.ros.joint_states import JointStates
-from ik_node.ros.messages import matrix_from_pose
-from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS
+from ik_node.client.transport.connection import Connection
+from ik_node.client.transport.description import ArmDescription, subscribed_topic
+from ik_node.motion.joint_path.taught_path import TaughtPath
+from ik_node.motion.joint_path.waypoints import at_limits
+from ik_node.ros.messages.conversion import matrix_from_pose
+from ik_node.ros.messages.joint_states import JointStates
+from ik_node.ros.messages.status_messages import home_number, stamp_text, values_of
+from ik_node.ros.messages.tool_messages import tool_poses
+from ik_node.ros.middleware.clocks import nanoseconds_of
+from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, LATCHED_QOS
 from ik_node.ros.state_recorder import StateRecorder
-from ik_node.ros.status_messages import home_number, stamp_text, values_of
-from ik_node.ros.tool_messages import tool_poses
-from ik_node.text import quote
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

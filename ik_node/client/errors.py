@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ik_node.errors import IkNodeError, Reason
-from ik_node.text import printable
+from ik_node.base.errors import IkNodeError, Reason
+from ik_node.base.text import printable
 
 if TYPE_CHECKING:
     from ik_node.client.answers import Answer

@@ -9,13 +9,13 @@ from typing import Any, TYPE_CHECKING
 
 from rclpy.action import ActionClient
 
+from ik_node.base.packages import how_to_install
 from ik_node.client.errors import ClientError, NodeUnreachableError
 from ik_node.client.handles import Handle
-from ik_node.command_line.packages import how_to_install
 from ik_node.motion.action_goal import GoalStatus
 
 if TYPE_CHECKING:
-    from ik_node.client.connection import Connection
+    from ik_node.client.transport.connection import Connection
 
 GRIPPER_ACTION = 'gripper_controller/gripper_cmd'
 SERVER_PATIENCE_S = 5.0

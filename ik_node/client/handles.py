@@ -12,10 +12,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from rclpy.task import Future
 
+from ik_node.base.errors import Reason
 from ik_node.client.answers import Answer
 from ik_node.client.errors import AnswerTimeoutError, GoalNotReachedError
-from ik_node.errors import Reason
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.messages.status_messages import GoalState
 
 Value = TypeVar('Value')
 

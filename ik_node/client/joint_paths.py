@@ -11,11 +11,11 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import shown
 from ik_node.client.errors import ClientError
-from ik_node.errors import ParameterError
-from ik_node.motion.taught_path import TaughtPath
-from ik_node.ros.messages import way_points_message
-from ik_node.text import shown
+from ik_node.motion.joint_path.taught_path import TaughtPath
+from ik_node.ros.messages.conversion import way_points_message
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

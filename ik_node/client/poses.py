@@ -18,12 +18,12 @@ from geometry_msgs.msg import (
 )
 import numpy as np
 
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import shown
 from ik_node.client.errors import ClientError
-from ik_node.errors import ParameterError
 from ik_node.model.joint_values import require_radians
-from ik_node.ros.messages import fill_pose, make_point, make_pose
-from ik_node.ros.rotations import quaternion_from_rotation, quaternion_from_rpy
-from ik_node.text import shown
+from ik_node.ros.messages.conversion import fill_pose, make_point, make_pose
+from ik_node.ros.messages.rotations import quaternion_from_rotation, quaternion_from_rpy
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -13,18 +13,18 @@ from geometry_msgs.msg import Point, Vector3
 import numpy as np
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_node.base.text import printable, shown
 from ik_node.client.errors import ClientError
 from ik_node.client.handles import Handle
 from ik_node.client.poses import PoseLike, stamped_pose
-from ik_node.ros.qos import KEEP_ALL_QOS
-from ik_node.ros.status_messages import stamp_text, values_of
-from ik_node.text import printable, shown
+from ik_node.ros.messages.status_messages import stamp_text, values_of
+from ik_node.ros.middleware.qos import KEEP_ALL_QOS
 
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Time
     from numpy.typing import ArrayLike
 
-    from ik_node.client.connection import Connection
+    from ik_node.client.transport.connection import Connection
 
 IDENTITY_QUATERNION = (0.0, 0.0, 0.0, 1.0)
 

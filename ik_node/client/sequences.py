@@ -15,13 +15,14 @@ from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from unique_identifier_msgs.msg import UUID
 
+from ik_node.base.errors import GoalError
+from ik_node.base.packages import how_to_install
+from ik_node.base.text import quote, shown
 from ik_node.client.errors import ClientError, NodeUnreachableError
 from ik_node.client.handles import GoalHandle
 from ik_node.client.joint_paths import joint_message
 from ik_node.client.poses import Frame, PoseLike, stamped_pose
-from ik_node.command_line.packages import how_to_install
-from ik_node.errors import GoalError
-from ik_node.ros.motion_primitives import (
+from ik_node.ros.messages.motion_primitives import (
     LIMIT_ARGUMENTS,
     motion_error,
     PrimitiveType,
@@ -31,13 +32,12 @@ from ik_node.ros.motion_primitives import (
     SEQUENCE_ACTION,
     SEQUENCE_KIND,
 )
-from ik_node.ros.status_messages import ACTION_GOAL_KEY, action_goal_text
-from ik_node.text import quote, shown
+from ik_node.ros.messages.status_messages import ACTION_GOAL_KEY, action_goal_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ik_node.client.connection import Connection
+    from ik_node.client.transport.connection import Connection
 
 ACTION_PATIENCE_S = 5.0  # for a server that has been there
 UNKNOWN_BASE = ''        # the frame of poses without one, until they are sent

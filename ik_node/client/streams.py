@@ -16,11 +16,16 @@ from rclpy.publisher import Publisher
 from ik_node.client.errors import AnswerTimeoutError, ClientError
 from ik_node.client.handles import StreamGoal
 from ik_node.client.poses import PoseLike, stamped_pose, stamped_twist
-from ik_node.ros.status_messages import answers_stream, JOG_KIND, STREAM_KIND, STREAM_PAUSE_S
+from ik_node.ros.messages.status_messages import (
+    answers_stream,
+    JOG_KIND,
+    STREAM_KIND,
+    STREAM_PAUSE_S,
+)
 
 if TYPE_CHECKING:
     from ik_node.client.answers import Answer
-    from ik_node.client.connection import Connection
+    from ik_node.client.transport.connection import Connection
 
 STREAM_TOPIC = 'goal_stream'
 STILL_AXES = (0.0, 0.0, 0.0)

@@ -12,65 +12,65 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ imports them
-    from ik_node.collision.bodies import arm_bodies as arm_bodies, ArmBodies as ArmBodies
-    from ik_node.collision.certificate import (
+    from ik_node.collision.bodies.links import arm_bodies as arm_bodies, ArmBodies as ArmBodies
+    from ik_node.collision.bodies.parts import Body as Body, ConvexPart as ConvexPart
+    from ik_node.collision.distances.certificate import (
         certify as certify,
         certify_edge as certify_edge,
         Contact as Contact,
     )
-    from ik_node.collision.model import (
+    from ik_node.collision.distances.model import (
         CollisionModel as CollisionModel,
         PairReport as PairReport,
     )
-    from ik_node.collision.parts import Body as Body, ConvexPart as ConvexPart
-    from ik_node.collision.path_search import find_path as find_path
-    from ik_node.collision.scene import (
+    from ik_node.collision.scene.scene import (
         Scene as Scene,
         SceneObject as SceneObject,
         SceneSnapshot as SceneSnapshot,
     )
-    from ik_node.collision.scene_file import (
+    from ik_node.collision.scene.scene_file import (
         read_scene as read_scene,
         scene_from_yaml as scene_from_yaml,
         scene_to_yaml as scene_to_yaml,
     )
-    from ik_node.collision.srdf import (
+    from ik_node.collision.scene.srdf import (
         DisabledPairs as DisabledPairs,
         GroupState as GroupState,
         read_group_states as read_group_states,
         read_srdf as read_srdf,
     )
-    from ik_node.collision.tool_file import (
+    from ik_node.collision.scene.tool_file import (
         read_tools as read_tools,
         Tool as Tool,
         tools_from_yaml as tools_from_yaml,
     )
+    from ik_node.collision.search.path_search import find_path as find_path
 
 # Imported on first use, so that one part of the group does not load the others.
 _COLLISION_MODULES = {
-    'ArmBodies': 'bodies',
-    'Body': 'parts',
-    'CollisionModel': 'model',
-    'Contact': 'certificate',
-    'ConvexPart': 'parts',
-    'DisabledPairs': 'srdf',
-    'GroupState': 'srdf',
-    'PairReport': 'model',
-    'Scene': 'scene',
-    'SceneObject': 'scene',
-    'SceneSnapshot': 'scene',
-    'Tool': 'tool_file',
-    'arm_bodies': 'bodies',
-    'certify': 'certificate',
-    'certify_edge': 'certificate',
-    'find_path': 'path_search',
-    'read_group_states': 'srdf',
-    'read_scene': 'scene_file',
-    'read_srdf': 'srdf',
-    'read_tools': 'tool_file',
-    'scene_from_yaml': 'scene_file',
-    'scene_to_yaml': 'scene_file',
-    'tools_from_yaml': 'tool_file',
+    'ArmBodies': 'bodies.links',
+    'Body': 'bodies.parts',
+    'CollisionModel': 'distances.model',
+    'Contact': 'distances.certificate',
+    'ConvexPart': 'bodies.parts',
+    'DisabledPairs': 'scene.srdf',
+    'GroupState': 'scene.srdf',
+    'PairReport': 'distances.model',
+    'Scene': 'scene.scene',
+    'SceneObject': 'scene.scene',
+    'SceneSnapshot': 'scene.scene',
+    'Tool': 'scene.tool_file',
+    'arm_bodies': 'bodies.links',
+    'certify': 'distances.certificate',
+    'certify_edge': 'distances.certificate',
+    'find_path': 'search.path_search',
+    'read_group_states': 'scene.srdf',
+    'read_scene': 'scene.scene_file',
+    'read_srdf': 'scene.srdf',
+    'read_tools': 'scene.tool_file',
+    'scene_from_yaml': 'scene.scene_file',
+    'scene_to_yaml': 'scene.scene_file',
+    'tools_from_yaml': 'scene.tool_file',
 }
 __all__ = list(_COLLISION_MODULES)
 

@@ -9,9 +9,9 @@ import difflib
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import quote
 from ik_node.model.chain import Chain
-from ik_node.text import quote
 
 
 def joint_vector(chain: Chain, q: np.ndarray, what: str = 'q', many: bool = False) -> np.ndarray:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_node.errors import ParameterError, Reason, StateError
+from ik_node.base.errors import ParameterError, Reason, StateError
+from ik_node.base.text import quote
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arguments import did_you_mean, indices, joint_vector, numbers, one_of
 from ik_node.kinematics.jacobian_query import (
@@ -28,10 +29,9 @@ from ik_node.kinematics.jacobian_query import (
 from ik_node.kinematics.links import link_path, link_pose, link_poses, LinkPath
 from ik_node.kinematics.singularity import analyse, Singularity
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.preset_description import description_file, description_text
-from ik_node.model.presets import read_preset
-from ik_node.model.urdf import MULTI_DOF_TYPES, parse_urdf, read_urdf, Tree
-from ik_node.text import quote
+from ik_node.model.description.urdf import MULTI_DOF_TYPES, parse_urdf, read_urdf, Tree
+from ik_node.model.user_files.preset_description import description_file, description_text
+from ik_node.model.user_files.presets import read_preset
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ik_node.base.se3 import hat, small_adjoint
 from ik_node.kinematics.jacobians import at_point
 from ik_node.model.chain import COORDINATE_COLUMN, FACTOR_COLUMN, PRISMATIC_COLUMN
-from ik_node.se3 import hat, small_adjoint
 
 
 def spatial_twists(table: np.ndarray, frames: np.ndarray) -> np.ndarray:

@@ -14,15 +14,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from ik_node.errors import UrdfError
-from ik_node.kinematics import kernels, tree_kernels
+from ik_node.base.errors import UrdfError
+from ik_node.base.text import quote
+from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.kinematics.moving_frames import moving_frames, MovingFrames
-from ik_node.kinematics.tree_kernels import tree_frames
+from ik_node.kinematics.tree import tree_kernels
+from ik_node.kinematics.tree.tree_kernels import tree_frames
 from ik_node.model.chain import Chain
-from ik_node.model.inertias import Inertia, link_inertias
-from ik_node.model.urdf import Tree
-from ik_node.text import quote
+from ik_node.model.description.inertias import Inertia, link_inertias
+from ik_node.model.description.urdf import Tree
 
 STANDARD_GRAVITY_M_S2 = 0.0, 0.0, -9.81  # m/s^2, in a base link whose z axis points upward
 

@@ -10,9 +10,9 @@ from typing import TypedDict
 
 import numpy as np
 
+from ik_node.base.se3 import hat
 from ik_node.kinematics import jacobians, kernels
 from ik_node.kinematics.derivatives import followers, hessian, spatial_twists, time_derivative
-from ik_node.se3 import hat
 
 TASK_ROWS = ('x', 'y', 'z', 'rx', 'ry', 'rz')  # linear, then angular
 FRAME_NAMES = ('base', 'tool', 'link')

@@ -16,6 +16,7 @@ from math import cos, sin
 
 import numpy as np
 
+from ik_node.base.se3 import adjoint, hat, inverse, pose, twist_exp, vee
 from ik_node.kinematics.kernels import pose_matrix
 from ik_node.model.chain import (
     COORDINATE_COLUMN,
@@ -23,7 +24,6 @@ from ik_node.model.chain import (
     OFFSET_COLUMN,
     PRISMATIC_COLUMN,
 )
-from ik_node.se3 import adjoint, hat, inverse, pose, twist_exp, vee
 
 # Unit twists of joints in their own frames: rotation about z, translation along z.
 REVOLUTE_TWIST = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])

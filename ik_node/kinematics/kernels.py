@@ -18,8 +18,8 @@ from types import ModuleType
 from numba import njit
 import numpy as np
 
-from ik_node.kinematics.compilation import cached_njit
-from ik_node.kinematics.inner_functions import INNER_OPTIONS
+from ik_node.base.compilation import cached_njit
+from ik_node.base.inner_functions import INNER_OPTIONS
 
 # contract: a * b + c may become one fused multiply-add; nothing else is reordered.
 NUMBA_OPTIONS = {'error_model': 'numpy', 'nogil': True, 'fastmath': {'contract'}}

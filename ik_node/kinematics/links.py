@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_node.errors import ParameterError, Reason, StateError
+from ik_node.base.errors import ParameterError, Reason, StateError
+from ik_node.base.se3 import inverse, pose, rotation_about, rotation_to_axis
+from ik_node.base.text import quote
 from ik_node.kinematics.arguments import did_you_mean
 from ik_node.model.chain import aligned
-from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, Tree
-from ik_node.se3 import inverse, pose, rotation_about, rotation_to_axis
-from ik_node.text import quote
+from ik_node.model.description.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, Tree
 
 SAME_PLACE = 1e-3  # m and rad, between two poses of a link
 

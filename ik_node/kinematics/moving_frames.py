@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ik_node.base.se3 import inverse, pose
 from ik_node.kinematics.kernels import joint_frames
-from ik_node.kinematics.kinematic_tree import KinematicTree
 from ik_node.kinematics.links import link_poses, path_between, placed_links
-from ik_node.kinematics.tree_table import cross_joint, tree_rows, TreeRows
+from ik_node.kinematics.tree.kinematic_tree import KinematicTree
+from ik_node.kinematics.tree.tree_table import cross_joint, tree_rows, TreeRows
 from ik_node.model.base_joints import coordinates_of
 from ik_node.model.chain import Chain
+from ik_node.model.description.urdf import Joint, leader_of, Tree
 from ik_node.model.joint_space import JointSpace
-from ik_node.model.urdf import Joint, leader_of, Tree
-from ik_node.se3 import inverse, pose
 
 Places = dict[str, tuple[int, np.ndarray]]
 

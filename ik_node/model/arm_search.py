@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from ik_node.errors import ChainError
-from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, Tree
-from ik_node.text import quote
+from ik_node.base.errors import ChainError
+from ik_node.base.text import quote
+from ik_node.model.description.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, Tree
 
 FULL_ARM_SIZES = (6, 7)
 SMALL_ARM_SIZES = (3, 4, 5)  # taken for an arm only if there is no larger one

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.errors import ChainError, ParameterError
+from ik_node.base.errors import ChainError, ParameterError
+from ik_node.base.se3 import rotation_to_axis
+from ik_node.base.text import quote, shown
+from ik_node.model.description.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES
 from ik_node.model.joint_values import real_array
-from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES
-from ik_node.se3 import rotation_to_axis
-from ik_node.text import quote, shown
 
 COORDINATES_OF = {
     JointType.PLANAR: ('x', 'y', 'yaw'),

@@ -17,12 +17,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.errors import ChainError, ParameterError
+from ik_node.base.errors import ChainError, ParameterError
+from ik_node.base.se3 import rotation_about, rotation_to_axis
+from ik_node.base.text import quote, shown
 from ik_node.model.arm_search import find_arm, listed
+from ik_node.model.description.urdf import (
+    Joint,
+    JointType,
+    leader_of,
+    MULTI_DOF_TYPES,
+    require_usable,
+    Tree,
+)
 from ik_node.model.joint_space import JointSpace
-from ik_node.model.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, require_usable, Tree
-from ik_node.se3 import rotation_about, rotation_to_axis
-from ik_node.text import quote, shown
 
 # Columns of Chain.table after the offset, 12 numbers.
 PRISMATIC_COLUMN, COORDINATE_COLUMN, FACTOR_COLUMN, OFFSET_COLUMN = 12, 13, 14, 15

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from ik_node.errors import ParameterError
-from ik_node.text import quote
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import quote
 
 Space = TypeVar('Space', bound='JointSpace')
 

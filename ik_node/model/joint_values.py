@@ -9,9 +9,9 @@ from math import pi, radians
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import shown
 from ik_node.model.chain import Chain
-from ik_node.text import shown
 
 MAX_ANGLE_RAD = 2.0 * pi + 1e-3  # of rotations; 360 degrees, rounded
 

@@ -16,9 +16,9 @@ from typing import Any
 from lxml import etree
 import numpy as np
 
-from ik_node.errors import UrdfError
+from ik_node.base.errors import UrdfError
 from ik_node.model.chain import Chain
-from ik_node.model.urdf import Tree
+from ik_node.model.description.urdf import Tree
 
 DEFAULT_CONTROLLER = 'joint_trajectory_controller'
 MANAGER_RATE_HZ = 250

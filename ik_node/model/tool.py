@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.base.se3 import pose, rotation_from_rpy
+from ik_node.base.text import shown
 from ik_node.model.chain import MAX_TOOL_LENGTH_M
 from ik_node.model.joint_values import require_radians
-from ik_node.se3 import pose, rotation_from_rpy
-from ik_node.text import shown
 
 
 def check_center_of_mass(center_of_mass: Sequence[float]) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ik_node.errors import Reason
-from ik_node.motion.controller_rules import FLOAT_EPSILON, seconds
-from ik_node.motion.monitor import Verdict
-from ik_node.text import quote
+from ik_node.base.errors import Reason
+from ik_node.base.text import quote
+from ik_node.motion.change.monitor import Verdict
+from ik_node.motion.trajectory.controller_rules import FLOAT_EPSILON, seconds
 
 
 class ResultCode(IntEnum):

@@ -3,8 +3,9 @@
 """
 Motion around obstacles.
 
-A search finds waypoints (:mod:`ik_node.collision.path_search`); their corners are rounded as far
-as they stay free, the path is timed within the limits, and the trajectory is proved to be free.
+A search finds waypoints (:mod:`ik_node.collision.search.path_search`); their corners are rounded
+as far as they stay free, the path is timed within the limits, and the trajectory is proved to be
+free.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from time import thread_time
 
 import numpy as np
 
-from ik_node.collision.certificate import certify, certify_edge
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.path_search import BLOCK_ITERATIONS, find_path, SearchLimits
-from ik_node.collision.way_out import way_out
-from ik_node.errors import Reason, TrajectoryError
+from ik_node.base.errors import Reason, TrajectoryError
+from ik_node.collision.distances.certificate import certify, certify_edge
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.search.path_search import BLOCK_ITERATIONS, find_path, SearchLimits
+from ik_node.collision.search.way_out import way_out
 from ik_node.kinematics.kernels import pose_row, tip_poses
-from ik_node.kinematics.kinematic_tree import KinematicTree
+from ik_node.kinematics.tree.kinematic_tree import KinematicTree
 from ik_node.model.joint_space import JointSpace
-from ik_node.motion.collision_free import require_free
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import plan_stop
-from ik_node.motion.start_state import StartState
+from ik_node.motion.direct.collision_free import require_free
+from ik_node.motion.direct.point_to_point import plan_stop
+from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.tool_path.timing import JointPath, timed_trajectory
-from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.motion.validate import validate
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
+from ik_node.motion.trajectory.validate import validate
 
 DETOUR_TIME_S = 5.0          # of the processor, for the search
 LIMIT_INSET = 2e-3           # rad or m between waypoints and joint limits
@@ -66,8 +67,8 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
     Returns
     -------
     Trajectory
-        Valid by :func:`ik_node.motion.validate.validate`, and proved to be free by
-        :func:`ik_node.collision.certificate.certify`.
+        Valid by :func:`ik_node.motion.trajectory.validate.validate`, and proved to be free by
+        :func:`ik_node.collision.distances.certificate.certify`.
 
     Raises
     ------

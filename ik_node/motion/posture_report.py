@@ -8,19 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_node.collision.model import CollisionModel
-from ik_node.errors import IkNodeError
+from ik_node.base.errors import IkNodeError
+from ik_node.base.text import quote
+from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.collision_free import require_free
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.direct.collision_free import require_free
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.goal import Goal
 from ik_node.solver.reachability import Colour, judge, Thresholds
 from ik_node.solver.result import Posture
 from ik_node.solver.solver import Solver
-from ik_node.text import quote
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,26 +16,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from ik_node.collision.model import CollisionModel
-from ik_node.errors import ParameterError, Reason, TrajectoryError
+from ik_node.base.errors import ParameterError, Reason, TrajectoryError
+from ik_node.base.text import quote
+from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.arguments import did_you_mean, joint_vector
-from ik_node.kinematics.kinematic_tree import KinematicTree
-from ik_node.motion.active_trajectory import (
+from ik_node.kinematics.tree.kinematic_tree import KinematicTree
+from ik_node.motion.change.active_trajectory import (
     ActiveTrajectory,
     Measurement,
     missed_splice,
     REST_SPEED,
     RESTING_MOVE,
 )
-from ik_node.motion.collision_free import require_free
 from ik_node.motion.detour import DETOUR_TIME_S, for_seconds, plan_detour
-from ik_node.motion.limits import MIN_POINT_SPACING_S, MotionLimits
-from ik_node.motion.point_times import merge_close
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.motion.validate import require_jerk, validate
-from ik_node.text import quote
+from ik_node.motion.direct.collision_free import require_free
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.limits import MIN_POINT_SPACING_S, MotionLimits
+from ik_node.motion.trajectory.point_times import merge_close
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
+from ik_node.motion.trajectory.validate import require_jerk, validate
 
 POINT_PERIOD_S = 0.1
 

@@ -10,62 +10,62 @@ from typing import Any
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
-from ik_node.collision.scene import Scene
-from ik_node.errors import IkNodeError, ParameterError, Reason
+from ik_node.base.compilation import compilation_told
+from ik_node.base.errors import IkNodeError, ParameterError, Reason
+from ik_node.base.text import quote
+from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics, singular_values
-from ik_node.kinematics.compilation import compilation_told
 from ik_node.model.chain import make_chain
-from ik_node.model.joint_limits_file import with_joint_limits
-from ik_node.model.urdf import Tree
-from ik_node.motion.point_to_point import warm_up
-from ik_node.motion.torque_limits import TorqueLimits
-from ik_node.node.active_flag import ActiveFlag
-from ik_node.node.arm_state import ArmState
-from ik_node.node.callback_delay import CallbackDelay
-from ik_node.node.clearance_display import ClearanceDisplay
-from ik_node.node.collisions import ground_notes, load_collisions, load_scene
-from ik_node.node.display import Display
-from ik_node.node.duplicate_names import DuplicateNames
-from ik_node.node.frames import Frames
-from ik_node.node.goal_conversion import GoalConversion
-from ik_node.node.goal_kinds import GoalStarter
-from ik_node.node.goal_queue import GoalQueue
-from ik_node.node.goal_subscriptions import GoalSubscriptions
-from ik_node.node.health import Health
-from ik_node.node.jog import Jog
-from ik_node.node.motion import Motion
-from ik_node.node.motion_sequences import MotionSequences
-from ik_node.node.moveit import offer_moveit
-from ik_node.node.named_poses import PoseSaver, PoseTable
-from ik_node.node.node_parts import NodeParts
-from ik_node.node.other_joints import OtherJoints
-from ik_node.node.outputs import make_output
-from ik_node.node.pause import Pause
-from ik_node.node.pose_actions import PoseActions
-from ik_node.node.posture_list import PostureList
-from ik_node.node.preparation import Preparation
-from ik_node.node.preview import Preview
+from ik_node.model.description.urdf import Tree
+from ik_node.model.user_files.joint_limits_file import with_joint_limits
+from ik_node.motion.direct.point_to_point import warm_up
+from ik_node.motion.direct.torque_limits import TorqueLimits
+from ik_node.node.doors.motion_sequences import MotionSequences
+from ik_node.node.doors.moveit import offer_moveit
+from ik_node.node.doors.pose_actions import PoseActions
+from ik_node.node.execution.motion import Motion
+from ik_node.node.execution.outputs import make_output
+from ik_node.node.execution.pause import Pause
+from ik_node.node.goals.conversion import GoalConversion
+from ik_node.node.goals.goal_queue import GoalQueue
+from ik_node.node.goals.preparation import Preparation
+from ik_node.node.intake.context import NodeParts
+from ik_node.node.intake.goal_starter import GoalStarter
+from ik_node.node.intake.goal_subscriptions import GoalSubscriptions
+from ik_node.node.intake.health import Health
+from ik_node.node.intake.stopping import Stopping
 from ik_node.node.recorder import Recorder
-from ik_node.node.robot import Robot, RobotHolder
-from ik_node.node.scene_changes import SceneChanges
-from ik_node.node.scene_display import SceneDisplay
-from ik_node.node.scene_draft import SceneServices
-from ik_node.node.scene_topics import SceneTopics
-from ik_node.node.semantic_description import SemanticDescription
-from ik_node.node.settings import make_settings, Settings, start_options
-from ik_node.node.stamp_check import StampCheck
-from ik_node.node.stopping import Stopping
-from ik_node.node.stream import Stream
-from ik_node.node.time_jumps import TimeJumps
-from ik_node.node.tools import ToolList
+from ik_node.node.robot.collisions import ground_notes, load_collisions, load_scene
+from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.settings import make_settings, Settings, start_options
+from ik_node.node.scene.scene_changes import SceneChanges
+from ik_node.node.scene.scene_draft import SceneServices
+from ik_node.node.scene.scene_topics import SceneTopics
+from ik_node.node.show.clearance_display import ClearanceDisplay
+from ik_node.node.show.display import Display
+from ik_node.node.show.posture_list import PostureList
+from ik_node.node.show.preview import Preview
+from ik_node.node.show.scene_display import SceneDisplay
+from ik_node.node.state.active_flag import ActiveFlag
+from ik_node.node.state.arm_state import ArmState
+from ik_node.node.state.callback_delay import CallbackDelay
+from ik_node.node.state.duplicate_names import DuplicateNames
+from ik_node.node.state.frames import Frames
+from ik_node.node.state.named_poses import PoseSaver, PoseTable
+from ik_node.node.state.other_joints import OtherJoints
+from ik_node.node.state.semantic_description import SemanticDescription
+from ik_node.node.state.stamp_check import StampCheck
+from ik_node.node.state.time_jumps import TimeJumps
+from ik_node.node.state.tools import ToolList
+from ik_node.node.stream.jog import Jog
+from ik_node.node.stream.stream import Stream
 from ik_node.ros.description import Description
-from ik_node.ros.message_origin import request_origin
-from ik_node.ros.node_parameters import other_than_default
-from ik_node.ros.parameters import IK_NODE
-from ik_node.ros.process import forget_garbage
-from ik_node.ros.status_messages import GoalState, home_text
+from ik_node.ros.messages.status_messages import GoalState, home_text
+from ik_node.ros.middleware.message_origin import request_origin
+from ik_node.ros.middleware.process import forget_garbage
+from ik_node.ros.parameters.node_parameters import other_than_default
+from ik_node.ros.parameters.tables import IK_NODE
 from ik_node.solver.goal import Goal
-from ik_node.text import quote
 
 TOOL_PARAMETERS = 'tool.name', 'tool.position', 'tool.orientation', 'tool.mass', \
     'tool.center_of_mass'

@@ -13,14 +13,14 @@ from rclpy.exceptions import NameValidationException
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
-from ik_node.errors import IkNodeError, ParameterError, Reason
-from ik_node.motion.ruckig_motion import NO_RUCKIG_NOTICE, RUCKIG_INSTALLED
-from ik_node.node.active_flag import ActiveFlag
+from ik_node.base.errors import IkNodeError, ParameterError, Reason
+from ik_node.motion.direct.ruckig_motion import NO_RUCKIG_NOTICE, RUCKIG_INSTALLED
 from ik_node.node.components import Components
 from ik_node.node.created_entities import CreatedEntities
-from ik_node.ros.node_parameters import declare, plain, refused
-from ik_node.ros.parameters import IK_NODE
-from ik_node.ros.qos_mismatch import QosLog
+from ik_node.node.state.active_flag import ActiveFlag
+from ik_node.ros.middleware.qos_mismatch import QosLog
+from ik_node.ros.parameters.node_parameters import declare, plain, refused
+from ik_node.ros.parameters.tables import IK_NODE
 
 
 class IkNode(QosLog, LifecycleNode):
@@ -151,5 +151,5 @@ class IkNode(QosLog, LifecycleNode):
 
 def main(args: list[str] | None = None) -> None:
     """Run the node; exit code 0 after SIGINT or SIGTERM, 1 if it cannot start."""
-    from ik_node.ros.process import run
+    from ik_node.ros.middleware.process import run
     run('ik_node', IkNode, args)

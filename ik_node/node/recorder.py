@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from rclpy.node import Node
 
-from ik_node.errors import IkNodeError, Reason
-from ik_node.node.goal_status import GoalTask, StatusReporter
-from ik_node.node.robot import RobotHolder
+from ik_node.base.errors import IkNodeError, Reason
+from ik_node.base.text import quote
+from ik_node.node.goals.goal_status import GoalTask, StatusReporter
+from ik_node.node.robot.robot import RobotHolder
 from ik_node.replay.recording import AnsweredGoal, recording_bytes
-from ik_node.ros.status_messages import stamp_text
-from ik_node.text import quote
+from ik_node.ros.messages.status_messages import stamp_text
 
 MAX_WAITING_RECORDINGS = 20  # for the disk; goals that end meanwhile are not recorded
 RECORDING_PATTERN = 'goal-*.json.gz'

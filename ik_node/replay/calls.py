@@ -15,36 +15,36 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ik_node.errors import IkNodeError, PathError, Reason, TrajectoryError
+from ik_node.base.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.model.chain import Chain
-from ik_node.motion.collision_free import require_free, require_free_goal
+from ik_node.motion.change.path_rate import PathRate, plan_path_rate
+from ik_node.motion.change.path_resume import plan_path_resume
+from ik_node.motion.change.path_stop import PathStop, plan_path_stop
+from ik_node.motion.change.received_trajectory import joined_to, require_tip_speed
 from ik_node.motion.detour import plan_detour
-from ik_node.motion.joint_path import JointPathPlan, plan_joint_path
-from ik_node.motion.limits import MotionLimits
+from ik_node.motion.direct.collision_free import require_free, require_free_goal
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.joint_path.motion_sequence import (
+    plan_sequence,
+    SequencedMotion,
+    SequenceError,
+    SequencePlan,
+)
+from ik_node.motion.joint_path.plan import JointPathPlan, plan_joint_path
+from ik_node.motion.joint_path.waypoints import Waypoints
 from ik_node.motion.motion_remedies import (
     find_motion_remedies,
     MotionRemedy,
     RefusedMotion,
     widened,
 )
-from ik_node.motion.motion_sequence import (
-    plan_sequence,
-    SequencedMotion,
-    SequenceError,
-    SequencePlan,
-)
-from ik_node.motion.path_rate import PathRate, plan_path_rate
-from ik_node.motion.path_resume import plan_path_resume
-from ik_node.motion.path_stop import PathStop, plan_path_stop
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.received_trajectory import joined_to, require_tip_speed
-from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import PathPlan, plan_path
-from ik_node.motion.trajectory import Trajectory
-from ik_node.motion.validate import validate
-from ik_node.motion.waypoints import Waypoints
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.motion.trajectory.validate import validate
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import Remedy
 from ik_node.solver.remedy_search import find_remedies
@@ -310,7 +310,7 @@ class JointPathCall:
     start_tolerance: float
 
     def run(self, solver: Solver) -> JointPathPlan:
-        """Plan; raise as :func:`ik_node.motion.joint_path.plan_joint_path`."""
+        """Plan; raise as :func:`ik_node.motion.joint_path.plan.plan_joint_path`."""
         return plan_joint_path(solver.chain, self.start, Waypoints(self.q, self.times),
                                self.limits, self.period, self.start_tolerance,
                                solver.collisions)
@@ -338,7 +338,7 @@ class SequenceCall:
     options: PathOptions
 
     def run(self, solver: Solver) -> SequencePlan:
-        """Plan; raise as :func:`ik_node.motion.motion_sequence.plan_sequence`."""
+        """Plan; raise as :func:`ik_node.motion.joint_path.motion_sequence.plan_sequence`."""
         return plan_sequence(solver, self.start, self.motions, self.period, self.options)
 
     def refused(self, chain: Chain, first: int) -> RefusedMotion:

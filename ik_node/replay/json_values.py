@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ik_node.errors import ParameterError
-from ik_node.text import shown
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import shown
 
 MAX_MAGNITUDE = 1e12  # of a number that is read, in any unit
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ik_node.errors import Reason
-from ik_node.motion.joint_path import JointPathPlan
+from ik_node.base.errors import Reason
+from ik_node.motion.change.path_rate import PathRate
+from ik_node.motion.change.path_stop import PathStop
+from ik_node.motion.joint_path.motion_sequence import SequencePlan
+from ik_node.motion.joint_path.plan import JointPathPlan
 from ik_node.motion.motion_remedies import MotionRemedy
-from ik_node.motion.motion_sequence import SequencePlan
-from ik_node.motion.path_rate import PathRate
-from ik_node.motion.path_stop import PathStop
 from ik_node.motion.tool_path.plan import PathPlan
-from ik_node.motion.trajectory import Trajectory
+from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.replay.calls import Raised
 from ik_node.solver.result import Result
 

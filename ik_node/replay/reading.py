@@ -11,19 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.other_joints import OtherJoint
-from ik_node.collision.part_checks import checked_padding, checked_part, NO_VERTICES
-from ik_node.collision.parts import Body, ConvexPart
-from ik_node.collision.scene import MAX_SCENE_PARTS
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import quote
+from ik_node.collision.bodies.part_checks import checked_padding, checked_part, NO_VERTICES
+from ik_node.collision.bodies.parts import Body, ConvexPart
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.other_joints import OtherJoint
+from ik_node.collision.scene.scene import MAX_SCENE_PARTS
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.urdf import parse_urdf, Tree
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.motion_sequence import SequencedMotion
-from ik_node.motion.start_state import StartState
+from ik_node.model.description.urdf import parse_urdf, Tree
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.joint_path.motion_sequence import SequencedMotion
 from ik_node.motion.tool_path.options import PathOptions
-from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.replay.calls import (
     ArcPoses,
     Call,
@@ -46,7 +47,6 @@ from ik_node.solver.goal import Goal
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.remedy_search import REMEDIED_REASONS
 from ik_node.solver.solver import Solver
-from ik_node.text import quote
 import ik_node.textbook  # noqa: F401  registers the textbook methods
 
 REPLAY_DEADLINE_S = 60.0  # of a solve; what the node found, is found in any case

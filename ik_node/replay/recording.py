@@ -32,11 +32,12 @@ import numba
 import numpy as np
 
 import ik_node
-from ik_node.collision.model import CollisionModel, DISABLED_REASON
-from ik_node.errors import ParameterError, Reason
+from ik_node.base.errors import ParameterError, Reason
+from ik_node.base.text import quote
+from ik_node.collision.distances.model import CollisionModel, DISABLED_REASON
 from ik_node.model.chain import Chain
-from ik_node.model.urdf import Tree
-from ik_node.motion.ruckig_motion import ruckig_version
+from ik_node.model.description.urdf import Tree
+from ik_node.motion.direct.ruckig_motion import ruckig_version
 from ik_node.replay.calls import (
     ArcPoses,
     Call,
@@ -60,7 +61,6 @@ from ik_node.replay.reading import (
 )
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
-from ik_node.text import quote
 
 FORMAT_NAME = 'recording of ik_node'
 FORMAT_VERSION = 1

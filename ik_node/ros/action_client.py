@@ -17,10 +17,10 @@ from rclpy.node import Node
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.command_line.packages import how_to_install
-from ik_node.errors import ParameterError, Reason, TrajectoryError
+from ik_node.base.errors import ParameterError, Reason, TrajectoryError
+from ik_node.base.packages import how_to_install
 from ik_node.motion.action_goal import conclusion, Execution
-from ik_node.motion.monitor import Verdict
+from ik_node.motion.change.monitor import Verdict
 
 ACTION_NAME = 'follow_joint_trajectory'
 

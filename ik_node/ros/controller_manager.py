@@ -14,7 +14,7 @@ from typing import Any
 
 from rclpy.node import Node
 
-from ik_node.text import quote
+from ik_node.base.text import quote
 
 LIST_SERVICE = 'controller_manager/list_controllers'
 LIST_TYPE = 'controller_manager_msgs/srv/ListControllers'

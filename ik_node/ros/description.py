@@ -11,11 +11,11 @@ from typing import Protocol
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from ik_node.errors import IkNodeError
-from ik_node.model.file_paths import file_of
-from ik_node.model.urdf import parse_urdf, read_urdf, Tree
-from ik_node.ros.clocks import steady_clock
-from ik_node.ros.qos import LATCHED_QOS
+from ik_node.base.errors import IkNodeError
+from ik_node.model.description.file_paths import file_of
+from ik_node.model.description.urdf import parse_urdf, read_urdf, Tree
+from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.ros.middleware.qos import LATCHED_QOS
 
 DESCRIPTION_TOPIC = 'robot_description'
 RETRY_PERIOD_S = 0.5  # between two checks whether the arm is at rest

@@ -19,8 +19,8 @@ from rclpy.task import Future
 from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
 
-from ik_node.ros.clocks import steady_clock
-from ik_node.ros.qos import BEST_EFFORT_QOS
+from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
 
 HALT_PERIOD_S = 0.02
 REQUEST_PERIOD_S = 0.04  # at least: a request costs more

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ik_node.errors import ParameterError
-from ik_node.motion.taught_path import TaughtPath
-from ik_node.motion.waypoints import MAX_TIMED_S
-from ik_node.ros.clocks import nanoseconds_of
-from ik_node.ros.joint_states import MAX_JOINT_NAMES
-from ik_node.text import quote
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import quote
+from ik_node.motion.joint_path.taught_path import TaughtPath
+from ik_node.motion.joint_path.waypoints import MAX_TIMED_S
+from ik_node.ros.messages.joint_states import MAX_JOINT_NAMES
+from ik_node.ros.middleware.clocks import nanoseconds_of
 
 MAX_RECORDED_STATES = 5_000_000  # of all joints together
 LONG_GAP_S = 0.5              # between two joint states of a recorded motion
@@ -89,7 +89,7 @@ class StateRecorder:
         Parameters
         ----------
         tolerance : float
-            As of :meth:`ik_node.motion.taught_path.TaughtPath.recorded`.
+            As of :meth:`ik_node.motion.joint_path.taught_path.TaughtPath.recorded`.
 
         Raises
         ------

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_node.motion.action_goal import ActiveGoal, GoalStatus
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.ros.action_client import ACTION_NAME
 from ik_node.simulation.controller import Feedback, SimulatedController
 

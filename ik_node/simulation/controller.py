@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from ik_node.base.text import quote
 from ik_node.motion.action_goal import ActiveGoal, GoalStatus, ResultCode, Tolerances
-from ik_node.motion.controller_rules import AcceptanceOptions, refusal, seconds
-from ik_node.motion.interpolation import Point, Sampler
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.controller_rules import AcceptanceOptions, refusal, seconds
+from ik_node.motion.trajectory.interpolation import Point, Sampler
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.simulation.joints import LaggingPlant, Plant, Sensors
-from ik_node.text import quote
 
 MAX_CATCH_UP_S = 1.0  # of missed cycles that are made up; a longer step is a jump of the clock
 

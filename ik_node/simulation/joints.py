@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.trajectory import MotionState
 
 
 class Plant(Protocol):

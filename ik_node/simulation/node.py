@@ -15,26 +15,26 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.errors import IkNodeError, ParameterError
+from ik_node.base.errors import IkNodeError, ParameterError
+from ik_node.base.text import quote
 from ik_node.model.chain import Chain, make_chain
+from ik_node.model.description.urdf import Tree
 from ik_node.model.joint_values import one_per_joint
-from ik_node.model.urdf import Tree
 from ik_node.motion.action_goal import ActiveGoal, Tolerances
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.ros.action_client import action_type
-from ik_node.ros.clocks import steady_clock
 from ik_node.ros.description import Description
-from ik_node.ros.node_parameters import declare, options_of, plain, refused
-from ik_node.ros.parameters import SIM_CONTROLLER
-from ik_node.ros.periodic_report import PeriodicReport
-from ik_node.ros.process import forget_garbage
-from ik_node.ros.qos_mismatch import QosLog
+from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.ros.middleware.periodic_report import PeriodicReport
+from ik_node.ros.middleware.process import forget_garbage
+from ik_node.ros.middleware.qos_mismatch import QosLog
+from ik_node.ros.parameters.node_parameters import declare, options_of, plain, refused
+from ik_node.ros.parameters.tables import SIM_CONTROLLER
 from ik_node.simulation.action_server import TrajectoryServer
 from ik_node.simulation.controller import SimulatedController
 from ik_node.simulation.joints import LaggingPlant, Sensors
 from ik_node.simulation.options import SimulationOptions
 from ik_node.simulation.physics import PhysicsPlant
-from ik_node.text import quote
 
 MIN_MOVING_SPEED = 1e-3  # rad/s or m/s
 
@@ -228,5 +228,5 @@ def _start_positions(chain: Chain, values: tuple[float, ...]) -> np.ndarray:
 
 def main(args: list[str] | None = None) -> None:
     """Run the simulated controller; exit code 0 after SIGINT or SIGTERM, 1 if it cannot start."""
-    from ik_node.ros.process import run
+    from ik_node.ros.middleware.process import run
     run('sim_controller', SimController, args)

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ik_node.errors import ParameterError, UrdfError
+from ik_node.base.errors import ParameterError, UrdfError
+from ik_node.base.se3 import pose, rotation_about, rotation_to_axis
 from ik_node.model.chain import Chain
-from ik_node.model.inertias import link_inertias
-from ik_node.model.urdf import Joint, JointType, Tree
-from ik_node.motion.trajectory import MotionState
-from ik_node.se3 import pose, rotation_about, rotation_to_axis
+from ik_node.model.description.inertias import link_inertias
+from ik_node.model.description.urdf import Joint, JointType, Tree
+from ik_node.motion.trajectory.trajectory import MotionState
 
 TIME_STEP_S = 1e-3
 SERVO_BANDWIDTH_RAD_S = 80.0     # rad/s, critically damped: a lag of 2 / SERVO_BANDWIDTH_RAD_S

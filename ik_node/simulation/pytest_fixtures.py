@@ -36,7 +36,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.ros.qos import BEST_EFFORT_QOS
+from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
 
 FIRST_TEST_DOMAIN, LAST_TEST_DOMAIN = 1, 101
 FIRST_UDP_PORT, UDP_PORTS_PER_DOMAIN = 7400, 250  # of domain 0; DDSI-RTPS 2.5, 9.6.2.3

@@ -10,7 +10,7 @@ import numpy as np
 
 from ik_node.kinematics.kernels import joint_frames
 from ik_node.model.chain import Chain, COORDINATE_COLUMN, FACTOR_COLUMN
-from ik_node.solver.compiled.closed_form import (
+from ik_node.solver.closed_form.closed_form import (
     FOURTH_JOINT,
     GEOMETRY_SIZE,
     MEETING_SHOULDER,
@@ -34,7 +34,7 @@ class ClosedForm(NamedTuple):
     Attributes
     ----------
     geometry : (50,) array
-        See :mod:`ik_node.solver.compiled.closed_form`.
+        See :mod:`ik_node.solver.closed_form.closed_form`.
     exact : bool
         False if axes miss each other, or are not quite parallel; then a branch may be missing.
 

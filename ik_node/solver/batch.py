@@ -12,10 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from ik_node.errors import GoalError, ParameterError, Reason
+from ik_node.base.errors import GoalError, ParameterError, Reason
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import real_array
-from ik_node.solver.compiled.layout import (
+from ik_node.solver.descent.layout import (
     FARTHEST_SEED,
     JOINT_VALUES,
     LAST_ATTEMPT,

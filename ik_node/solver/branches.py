@@ -14,7 +14,8 @@ from math import pi
 import numpy as np
 
 from ik_node.model.chain import Chain
-from ik_node.solver.compiled.layout import (
+from ik_node.solver.closed_form.solution_search import find_all
+from ik_node.solver.descent.layout import (
     BOX_AXES,
     BOX_WIDTHS,
     JOINT_VALUES,
@@ -26,7 +27,6 @@ from ik_node.solver.compiled.layout import (
     SAME_SOLUTION,
     SOLVED_FLAG,
 )
-from ik_node.solver.compiled.solution_search import find_all
 from ik_node.solver.result import Posture
 from ik_node.solver.tables import Query
 from ik_node.solver.warm_up import warm_up_search
@@ -55,7 +55,7 @@ def distinct_solutions(query: Query, seed: np.ndarray, quiet: int, apart: float,
     """
     Return the distinct solutions of a query inside its limits, (k, n), k <= `most`.
 
-    Arguments: see :func:`~ik_node.solver.compiled.solution_search.find_all`.
+    Arguments: see :func:`~ik_node.solver.closed_form.solution_search.find_all`.
     """
     warm_up_search()
     found = np.empty((most, query.chain.n))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from importlib import import_module
 
-from ik_node.errors import Reason
+from ik_node.base.errors import Reason
 
 COMPILED_METHOD = 'damped'
 SOLUTION_CHOICES = ('first', 'nearest', 'centred', 'manipulable')

@@ -18,13 +18,13 @@ from ik_node.solver.branches import (
     SELECTION_KEYS,
     without_limits,
 )
-from ik_node.solver.compiled.layout import (
+from ik_node.solver.descent.layout import (
     JOINT_VALUES,
     JointRows,
     MAX_BIAS_STEPS,
     SOLVED_FLAG,
 )
-from ik_node.solver.compiled.self_motion import walk
+from ik_node.solver.descent.self_motion import walk
 from ik_node.solver.result import Posture
 from ik_node.solver.tables import Query
 
@@ -38,7 +38,7 @@ SCATTERED_STARTS = 300      # from which self-motions are looked for
 
 
 class PostureCheck(Protocol):
-    """What a solver asks about collisions; see :class:`ik_node.collision.model.CollisionModel`."""
+    """What a solver asks about collisions, as ``ik_node.collision.CollisionModel`` answers it."""
 
     def check_many(self, Q: np.ndarray) -> np.ndarray:
         """Return which of the postures (K, n) are free, (K,) bool."""

@@ -10,16 +10,16 @@ from math import pi
 
 import numpy as np
 
-from ik_node.errors import GoalError, Reason
-from ik_node.model.joint_values import real_array
-from ik_node.se3 import (
+from ik_node.base.errors import GoalError, Reason
+from ik_node.base.se3 import (
     distance,
     FARTHEST_GOAL_M,
     pose,
     rotation_from_quaternion,
     rotation_log,
 )
-from ik_node.text import shown
+from ik_node.base.text import shown
+from ik_node.model.joint_values import real_array
 
 DOUBLE_TYPE = np.dtype(float)
 EXACT_TOLERANCE = (0.0,) * 6

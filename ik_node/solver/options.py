@@ -12,9 +12,9 @@ from typing import TypedDict
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import shown
 from ik_node.solver.choices import COMPILED_METHOD, methods, SOLUTION_CHOICES
-from ik_node.text import shown
 
 # Options that textbook methods do not know, and their defaults.
 DAMPED_ONLY = {'weights': (1.0,), 'posture': (), 'posture_gains': (0.0,),

@@ -9,9 +9,9 @@ from enum import Enum
 
 import numpy as np
 
-from ik_node.errors import ParameterError, Reason
+from ik_node.base.errors import ParameterError, Reason
+from ik_node.base.text import quote
 from ik_node.solver.result import PostureMetrics, Result
-from ik_node.text import quote
 
 
 class Colour(str, Enum):

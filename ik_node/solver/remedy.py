@@ -10,9 +10,9 @@ from math import degrees, radians
 
 import numpy as np
 
-from ik_node.se3 import pose, rotation_about
+from ik_node.base.se3 import pose, rotation_about
+from ik_node.base.text import quote
 from ik_node.solver.goal import Goal
-from ik_node.text import quote
 
 METRES_PER_RADIAN_OF_TURN = 0.3  # to compare a turn with a shift
 

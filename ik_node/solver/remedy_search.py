@@ -19,13 +19,13 @@ from math import ceil, inf, pi, radians
 
 import numpy as np
 
-from ik_node.errors import Reason
+from ik_node.base.errors import Reason
+from ik_node.base.se3 import rotation_about, rotation_from_quaternion, rotation_log
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import Chain
-from ik_node.se3 import rotation_about, rotation_from_quaternion, rotation_log
 from ik_node.solver.branches import all_solutions, leaves_freedom
 from ik_node.solver.choices import COMPILED_METHOD
-from ik_node.solver.compiled.layout import (
+from ik_node.solver.descent.layout import (
     BOX_AXES,
     BOX_WIDTHS,
     EXACT_POSE,

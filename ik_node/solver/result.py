@@ -9,11 +9,12 @@ from math import isfinite, pi
 
 import numpy as np
 
-from ik_node.errors import Reason
+from ik_node.base.errors import Reason
+from ik_node.base.text import length_text, quote
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.model.chain import Chain
 from ik_node.solver.branch_labels import branch_labels
-from ik_node.solver.compiled.layout import (
+from ik_node.solver.descent.layout import (
     BIAS_STEP_COUNT,
     JOINT_VALUES,
     LAST_ATTEMPT,
@@ -22,7 +23,6 @@ from ik_node.solver.compiled.layout import (
     STEP_COUNT,
 )
 from ik_node.solver.goal import Goal
-from ik_node.text import length_text, quote
 
 AT_LIMIT = 1e-6  # rad or m
 SUCCESS_REASONS = (Reason.SOLVED, Reason.NEAREST)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy import ndarray
 
-from ik_node.errors import ParameterError, Reason
-from ik_node.kinematics.compilation import compilation_told
+from ik_node.base.compilation import compilation_told
+from ik_node.base.errors import ParameterError, Reason
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import real_array
 from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
 from ik_node.solver.branches import all_solutions, SELECTION_KEYS
 from ik_node.solver.choices import COMPILED_METHOD, methods
-from ik_node.solver.compiled.entry import bias_rows, NO_POSE, NO_SEED
-from ik_node.solver.compiled.layout import (
+from ik_node.solver.descent.entry import bias_rows, NO_POSE, NO_SEED
+from ik_node.solver.descent.layout import (
     FARTHEST_SEED,
     JOINT_VALUES,
     JointRows,
@@ -82,7 +82,7 @@ class Solver:
     chain : Chain
     collisions : PostureCheck, optional
         Answers are chosen among the postures that it finds free; a
-        :class:`~ik_node.collision.model.CollisionModel` of the arm and its surroundings.
+        :class:`~ik_node.collision.distances.model.CollisionModel` of the arm and its surroundings.
     **options
         The fields of :class:`~ik_node.solver.options.SolverOptions`.
 

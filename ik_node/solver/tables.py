@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import quote, shown
 from ik_node.kinematics.kernels import tip_poses
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.solver.arm_geometry import closed_form_of
-from ik_node.solver.compiled.closed_form import ANSWER_SIZE, MAX_BRANCHES
-from ik_node.solver.compiled.entry import bias_rows, NO_POSE, NO_SEED, solve_rows
-from ik_node.solver.compiled.layout import (
+from ik_node.solver.closed_form.closed_form import ANSWER_SIZE, MAX_BRANCHES
+from ik_node.solver.descent.entry import bias_rows, NO_POSE, NO_SEED, solve_rows
+from ik_node.solver.descent.layout import (
     ARM_REACH,
     BASE_AXES,
     BOX_AXES,
@@ -39,7 +40,7 @@ from ik_node.solver.compiled.layout import (
     SQUARED_ERROR,
     TIP_AXES,
 )
-from ik_node.solver.compiled.nearest import nearest_row
+from ik_node.solver.descent.nearest import nearest_row
 from ik_node.solver.goal import EXACT_TOLERANCE, Goal
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.warm_up import (
@@ -49,7 +50,6 @@ from ik_node.solver.warm_up import (
     warm_up_nearest,
     warm_up_search,
 )
-from ik_node.text import quote, shown
 
 BRANCH_ROW_SIZE = POSE_SIZE + 6 + MAX_BRANCHES * ANSWER_SIZE
 KEPT_SETTINGS = 64  # of goals with boxes
@@ -70,13 +70,13 @@ class Tables:
     table : (m + 1, 16) array
         :attr:`Chain.table`.
     joints : (7, n) array
-        Rows: see :class:`ik_node.solver.compiled.layout.JointRows`.
+        Rows: see :class:`ik_node.solver.descent.layout.JointRows`.
     settings : (16,) array
         For a goal without a box.
     locked : tuple of int
         Joints that keep their positions of the seed.
     postures : (n + 12, K) array
-        See :class:`ik_node.solver.compiled.layout.Problem`.
+        See :class:`ik_node.solver.descent.layout.Problem`.
     preferred : (n,) array
         Posture that the bias pulls to.
     redundant : bool

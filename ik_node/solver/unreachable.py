@@ -8,14 +8,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ik_node.errors import Reason
+from ik_node.base.errors import Reason
 from ik_node.model.chain import Chain
 from ik_node.solver.branches import (
     distinct_solutions,
     nearest_inside,
     without_limits,
 )
-from ik_node.solver.compiled.layout import (
+from ik_node.solver.descent.layout import (
     BOX_AXES,
     BOX_WIDTHS,
     EXACT_POSE,

@@ -9,41 +9,44 @@ from functools import lru_cache
 
 import numpy as np
 
-from ik_node.kinematics import kernels, tree_kernels
-from ik_node.kinematics.compilation import compilation_told, direct
+from ik_node.base.compilation import compilation_told, direct
+from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import forget_stale, tip_poses
-from ik_node.kinematics.tree_kernels import tree_columns, tree_frames, tree_poses
-from ik_node.solver.compiled import (
+from ik_node.kinematics.tree import tree_kernels
+from ik_node.kinematics.tree.tree_kernels import tree_columns, tree_frames, tree_poses
+from ik_node.solver.closed_form import (
     closed_form,
+    free_wrist,
+    offset_wrist,
+    solution_search,
+    subproblems,
+)
+from ik_node.solver.closed_form.closed_form import branch_rows
+from ik_node.solver.closed_form.offset_wrist import searched_rows
+from ik_node.solver.closed_form.solution_search import find_all
+from ik_node.solver.descent import (
     damped,
     entry,
-    free_wrist,
     layout,
     nearest,
     nullspace,
-    offset_wrist,
     residual,
     self_motion,
-    solution_search,
-    subproblems,
     tree_damped,
     tree_step,
 )
-from ik_node.solver.compiled.closed_form import branch_rows
-from ik_node.solver.compiled.entry import bias_rows, fill_row, NO_POSE, NO_SEED, solve_rows
-from ik_node.solver.compiled.layout import (
+from ik_node.solver.descent.entry import bias_rows, fill_row, NO_POSE, NO_SEED, solve_rows
+from ik_node.solver.descent.layout import (
     GOAL_SIZE,
     JOINT_VALUES,
     JointRows,
     POSE_SIZE,
     SETTINGS_SIZE,
 )
-from ik_node.solver.compiled.nearest import nearest_row
-from ik_node.solver.compiled.offset_wrist import searched_rows
-from ik_node.solver.compiled.self_motion import walk
-from ik_node.solver.compiled.solution_search import find_all
-from ik_node.solver.compiled.tree_damped import attempt_tree, WalkRule
-from ik_node.solver.compiled.tree_step import TipGoals, TreeProblem
+from ik_node.solver.descent.nearest import nearest_row
+from ik_node.solver.descent.self_motion import walk
+from ik_node.solver.descent.tree_damped import attempt_tree, WalkRule
+from ik_node.solver.descent.tree_step import TipGoals, TreeProblem
 
 # All that the compiled functions of the solver consist of: they are compiled anew if one changes.
 KERNEL_MODULES = (
@@ -56,7 +59,7 @@ def warm_up() -> tuple[Callable, Callable]:
     """
     Load or compile what every solver needs; say so if it has to be compiled.
 
-    Return :func:`ik_node.solver.compiled.entry.fill_row` and ``solve_rows``, to be called
+    Return :func:`ik_node.solver.descent.entry.fill_row` and ``solve_rows``, to be called
     directly.
     """
     table, joints, postures, settings, packed = _blank_arrays(1)
@@ -95,7 +98,7 @@ def warm_up_closed_form(searched: bool) -> Callable:
     """
     Load or compile a closed form: of spherical or, if searched, of offset wrists.
 
-    Return :func:`ik_node.solver.compiled.closed_form.branch_rows`, or what does the same for an
+    Return :func:`ik_node.solver.closed_form.closed_form.branch_rows`, or what does the same for an
     offset wrist, to be called directly.
     """
     rows = searched_rows if searched else branch_rows
@@ -112,7 +115,7 @@ def warm_up_nearest() -> Callable:
     """
     Load or compile the search for the nearest posture (redundant arms).
 
-    Return :func:`ik_node.solver.compiled.nearest.nearest_row`, to be called directly.
+    Return :func:`ik_node.solver.descent.nearest.nearest_row`, to be called directly.
     """
     table, joints, _, settings, packed = _blank_arrays(1)
     _forget_stale(nearest_row)

@@ -10,10 +10,10 @@ from itertools import chain as in_turn
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import quote
 from ik_node.model.chain import Chain
 from ik_node.solver.goal import Goal
-from ik_node.text import quote
 from ik_node.textbook.iterations import met
 from ik_node.textbook.locked_joints import hold
 from ik_node.textbook.methods import Method, TEXTBOOK_METHODS

@@ -16,7 +16,7 @@ from math import atan2, cos, hypot, pi, sin
 
 import numpy as np
 
-from ik_node.se3 import pose, rotation_about
+from ik_node.base.se3 import pose, rotation_about
 from ik_node.textbook.iterations import line_search
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.problem import Point, Problem

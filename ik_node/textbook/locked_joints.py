@@ -8,9 +8,9 @@ from dataclasses import fields
 
 import numpy as np
 
+from ik_node.base.se3 import pose, rotation_about
 from ik_node.kinematics.kernels import pose_matrix, pose_row
 from ik_node.model.chain import Bounds, Chain
-from ik_node.se3 import pose, rotation_about
 
 
 def hold(chain: Chain, q: np.ndarray, free: np.ndarray) -> Chain:

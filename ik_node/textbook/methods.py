@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_node.textbook import extended_jacobian, iterations, minimisers, steps
+from ik_node.textbook.by_example.key_postures import key_postures
+from ik_node.textbook.by_example.neural_network import neural_network
 from ik_node.textbook.ccd import ccd
 from ik_node.textbook.iterations import by_steps, Iteration
-from ik_node.textbook.key_postures import key_postures
 from ik_node.textbook.lagrange import lagrange
-from ik_node.textbook.neural_network import neural_network
 from ik_node.textbook.options import Limits
 from ik_node.textbook.task import Task
 from ik_node.textbook.two_link import law_of_cosines

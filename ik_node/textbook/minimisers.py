@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.textbook.iterations import Iteration, met
 from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.problem import Point, Problem

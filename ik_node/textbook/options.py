@@ -9,8 +9,8 @@ from enum import Enum
 
 import numpy as np
 
-from ik_node.errors import ParameterError
-from ik_node.text import shown
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import shown
 
 
 class Limits(str, Enum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.task import Task, TaskPoint
 

@@ -10,9 +10,9 @@ from time import perf_counter
 
 import numpy as np
 
-from ik_node.errors import Reason
+from ik_node.base.errors import Reason
 from ik_node.solver.branches import nearest_inside
-from ik_node.solver.compiled.layout import (
+from ik_node.solver.descent.layout import (
     JointRows,
     LAST_ATTEMPT,
     SOLVED_FLAG,

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ik_node.base.se3 import hat
 from ik_node.kinematics import kernels
 from ik_node.model.chain import Chain
-from ik_node.se3 import hat
 from ik_node.solver.goal import Goal
 
 

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.problem import Point, Problem
 

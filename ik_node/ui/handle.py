@@ -16,13 +16,13 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.node import Node
 
-from ik_node.errors import GoalError
-from ik_node.ros.clocks import steady_clock
-from ik_node.ros.messages import matrix_from_pose
-from ik_node.ros.qos import LATCHED_QOS
-from ik_node.ros.status_messages import values_of
-from ik_node.ros.tool_messages import mounted_tool
-from ik_node.se3 import distance
+from ik_node.base.errors import GoalError
+from ik_node.base.se3 import distance
+from ik_node.ros.messages.conversion import matrix_from_pose
+from ik_node.ros.messages.status_messages import values_of
+from ik_node.ros.messages.tool_messages import mounted_tool
+from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.ros.middleware.qos import LATCHED_QOS
 from ik_node.ui.node_client import Answer, Commands, Kind
 
 STREAM_PERIOD_S = 0.02  # must be shorter than stream.timeout of the ik_node

@@ -20,12 +20,12 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
-from ik_node.goal_kinds import goal_topics
-from ik_node.ros.clocks import steady_clock
-from ik_node.ros.goal_answers import publish_stamped
-from ik_node.ros.messages import line_to, message_class, point_stamped, pose_stamped
+from ik_node.ros.messages.conversion import line_to, message_class, point_stamped, pose_stamped
+from ik_node.ros.messages.goal_answers import publish_stamped
+from ik_node.ros.messages.goal_kinds import goal_topics
+from ik_node.ros.messages.status_messages import STREAM_PAUSE_S
+from ik_node.ros.middleware.clocks import steady_clock
 from ik_node.ros.repeated_stop import RepeatedStop
-from ik_node.ros.status_messages import STREAM_PAUSE_S
 
 SERVICE_TIMEOUT_S = 10.0
 GOAL_DEPTH = 10  # depth of the publishers of goals

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ik_node.model.shapes import link_shapes, PRIMITIVE_KINDS, Shape
-from ik_node.model.urdf import Tree
-from ik_node.se3 import pose, rotation_to_axis
-from ik_node.text import quote
+from ik_node.base.se3 import pose, rotation_to_axis
+from ik_node.base.text import quote
+from ik_node.model.description.shapes import link_shapes, PRIMITIVE_KINDS, Shape
+from ik_node.model.description.urdf import Tree
 
 STAND_IN_COLOUR = (0.6, 0.6, 0.62, 1.0)
 STAND_IN_RADIUS = 0.12   # times the distance between the joints of the link
@@ -46,7 +46,7 @@ def drawable(tree: Tree, resolve: Callable[[str], tuple[Path | None, str]]) -> D
     Parameters
     ----------
     resolve : callable
-        Finds the file of a mesh, as :func:`ik_node.model.mesh_files.resolve` does.
+        Finds the file of a mesh, as :func:`ik_node.model.description.mesh_files.resolve` does.
 
     """
     collisions = link_shapes(tree, 'collision')

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import yaml
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 
 MARKERS_SETTING = 'Interactive Markers Namespace'
 

@@ -21,14 +21,14 @@ from visualization_msgs.msg import (
     Marker,
 )
 
-from ik_node.errors import GoalError
-from ik_node.ros.clocks import steady_clock
-from ik_node.ros.markers import MARKER_COLOURS
-from ik_node.ros.messages import fill_pose, matrix_from_pose
-from ik_node.ros.node_parameters import declare, options_of
-from ik_node.ros.parameters import INTERACTIVE_GOAL
-from ik_node.ros.qos import FEEDBACK_QOS
-from ik_node.se3 import distance
+from ik_node.base.errors import GoalError
+from ik_node.base.se3 import distance
+from ik_node.ros.messages.conversion import fill_pose, matrix_from_pose
+from ik_node.ros.messages.markers import MARKER_COLOURS
+from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.ros.middleware.qos import FEEDBACK_QOS
+from ik_node.ros.parameters.node_parameters import declare, options_of
+from ik_node.ros.parameters.tables import INTERACTIVE_GOAL
 from ik_node.ui.handle import Handle, MENU_ENTRIES, NO_TOOL
 from ik_node.ui.interactive_goal_options import InteractiveGoalOptions
 
@@ -208,5 +208,5 @@ def make_marker(scale: float) -> InteractiveMarker:
 
 def main(args: list[str] | None = None) -> None:
     """Run the handle; exit code 0 after SIGINT or SIGTERM, 1 if it cannot start."""
-    from ik_node.ros.process import run
+    from ik_node.ros.middleware.process import run
     run('interactive_goal', InteractiveGoal, args)

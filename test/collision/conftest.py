@@ -9,7 +9,7 @@ from pathlib import Path
 from kept import kept
 import pytest
 
-from ik_node.collision import (
+from ik_node.collision.meshes import (
     convex,
     hollows,
     hull_cache,

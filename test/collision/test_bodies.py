@@ -12,10 +12,10 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.collision.bodies import arm_bodies
-from ik_node.errors import ParameterError, UrdfError
-from ik_node.model.mesh_files import resolve
-from ik_node.model.urdf import parse_urdf
+from ik_node.base.errors import ParameterError, UrdfError
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.model.description.mesh_files import resolve
+from ik_node.model.description.urdf import parse_urdf
 
 # How much nearer a body may be than the geometry, m: the meshes of the Panda are nearly convex.
 TOLERANCES = {'ur5': np.inf, 'panda': 2e-3, 'xarm7': np.inf, 'six_axis_arm': 1e-5,

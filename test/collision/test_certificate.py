@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision.bodies import arm_bodies
-from ik_node.collision.certificate import certify, certify_edge, LEAST_DOUBT_M, START_SLACK_M
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.scene import Scene
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.collision.distances.certificate import (
+    certify,
+    certify_edge,
+    LEAST_DOUBT_M,
+    START_SLACK_M,
+)
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene import Scene
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 
 MARGIN_M = 0.01
 SAMPLES = 250

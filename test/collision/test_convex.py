@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision import mesh_cuts
-from ik_node.collision.convex import convex_hulls, hull_triangles, MAX_HULL_VERTICES
-from ik_node.collision.walls import MAX_WALLS
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.collision.meshes import mesh_cuts
+from ik_node.collision.meshes.convex import convex_hulls, hull_triangles, MAX_HULL_VERTICES
+from ik_node.collision.meshes.walls import MAX_WALLS
 
 UR5 = robots.REAL / 'ur_description/meshes/ur5/collision'
 PANDA = robots.REAL / 'panda_description/meshes/collision'

@@ -11,10 +11,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.collision.depth import DEPTH_ERROR_M, least_shift
-from ik_node.collision.distance import gjk_work, part_distance
-from ik_node.collision.parts import Body
-from ik_node.collision.shapes import shapes_of
+from ik_node.collision.bodies.parts import Body
+from ik_node.collision.bodies.shapes import shapes_of
+from ik_node.collision.distances.depth import DEPTH_ERROR_M, least_shift
+from ik_node.collision.distances.distance import gjk_work, part_distance
 
 SOLID = [kind for kind in KINDS if kind != 'plane']
 NEARLY_APART_M = 1e-3  # coal is not sure of less

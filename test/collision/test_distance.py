@@ -12,9 +12,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.collision.distance import gjk_work, nearest_points, part_distance
-from ik_node.collision.parts import Body
-from ik_node.collision.shapes import shapes_of
+from ik_node.collision.bodies.parts import Body
+from ik_node.collision.bodies.shapes import shapes_of
+from ik_node.collision.distances.distance import gjk_work, nearest_points, part_distance
 
 
 @compiled

@@ -7,12 +7,12 @@ from hypothesis import given, settings, strategies as st
 import numpy as np
 import robots
 
-from ik_node.collision.ground import ground_body, lowest_point
-from ik_node.collision.parts import Body, ConvexPart
-from ik_node.node.collisions import ground_notes
-from ik_node.node.settings import make_settings
-from ik_node.ros.parameters import IK_NODE
-from ik_node.se3 import pose, rotation_from_rpy
+from ik_node.base.se3 import pose, rotation_from_rpy
+from ik_node.collision.bodies.ground import ground_body, lowest_point
+from ik_node.collision.bodies.parts import Body, ConvexPart
+from ik_node.node.robot.collisions import ground_notes
+from ik_node.node.robot.settings import make_settings
+from ik_node.ros.parameters.tables import IK_NODE
 
 SIZE = st.floats(0.01, 1.0)
 ANGLE = st.floats(-3.2, 3.2)

@@ -10,10 +10,10 @@ import pytest
 import robots
 
 from benchmarks.collision.thickness import thickness
-from ik_node.collision.convex import convex_hulls
-from ik_node.collision.hollows import MAX_PARTS, THICKNESS_M
-from ik_node.collision.mesh_triangles import triangles_of
-from ik_node.collision.walls import MAX_WALLS
+from ik_node.collision.meshes.convex import convex_hulls
+from ik_node.collision.meshes.hollows import MAX_PARTS, THICKNESS_M
+from ik_node.collision.meshes.mesh_triangles import triangles_of
+from ik_node.collision.meshes.walls import MAX_WALLS
 
 
 def swept(rings):

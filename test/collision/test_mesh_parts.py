@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision import hull_cache, mesh_parts, mesh_triangles
-from ik_node.collision.hull_cache import cache_folder
-from ik_node.collision.mesh_parts import hulls_of_arrays, hulls_of_file
-from ik_node.collision.mesh_triangles import triangles_of
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.collision.meshes import hull_cache, mesh_parts, mesh_triangles
+from ik_node.collision.meshes.hull_cache import cache_folder
+from ik_node.collision.meshes.mesh_parts import hulls_of_arrays, hulls_of_file
+from ik_node.collision.meshes.mesh_triangles import triangles_of
 
 CORNERS = np.array([(x, y, z) for x in (-0.1, 0.1) for y in (-0.2, 0.2) for z in (-0.3, 0.3)])
 DAE = '''<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"
@@ -216,7 +216,7 @@ def test_neither_trimesh_nor_scipy_is_needed_the_second_time(tmp_path):
     corners(path)
     code = ('import sys\n'
             'from pathlib import Path\n'
-            'from ik_node.collision.mesh_parts import hulls_of_file\n'
+            'from ik_node.collision.meshes.mesh_parts import hulls_of_file\n'
             f'print(len(hulls_of_file(Path({str(path)!r})).vertices[0]))\n'
             'print({"trimesh", "scipy"} & set(sys.modules))\n')
     ran = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)

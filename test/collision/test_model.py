@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision import model as model_module
-from ik_node.collision.depth import DEPTH_ERROR_M
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.scene import Scene
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.collision.distances import model as model_module
+from ik_node.collision.distances.depth import DEPTH_ERROR_M
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene import Scene
 
 ARMS = 'six_axis_arm', 'parallel_axes_arm', 'ur5', 'panda', 'xarm7'
 

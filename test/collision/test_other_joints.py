@@ -10,16 +10,16 @@ import robots
 from two_arms import TWO_ARMS
 
 from ik_node.collision import arm_bodies, Scene
-from ik_node.collision.certificate import certify_edge
-from ik_node.collision.model import ADJACENT_REASON, CollisionModel
-from ik_node.collision.other_joints import (
+from ik_node.collision.distances.certificate import certify_edge
+from ik_node.collision.distances.model import ADJACENT_REASON, CollisionModel
+from ik_node.collision.distances.other_joints import (
     MOTION_HORIZON_S,
     OtherJoint,
     OtherJointTracker,
     REST_ROOM,
 )
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 
 
 def palletiser():

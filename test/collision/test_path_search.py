@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision import path_search, rrt_connect
-from ik_node.collision.certificate import certify_edge
-from ik_node.collision.path_search import find_path, SearchLimits
-from ik_node.collision.scene import Scene
+from ik_node.collision.distances.certificate import certify_edge
+from ik_node.collision.scene.scene import Scene
+from ik_node.collision.search import path_search, rrt_connect
+from ik_node.collision.search.path_search import find_path, SearchLimits
 
 MARGIN_M = 0.005
 SAMPLES = 80

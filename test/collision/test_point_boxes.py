@@ -7,8 +7,8 @@ from hypothesis.extra import numpy as hnp
 import numpy as np
 import pytest
 
-from ik_node.collision.point_boxes import boxes_of_points
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.collision.bodies.point_boxes import boxes_of_points
 
 POINTS = hnp.arrays(float, st.tuples(st.integers(1, 60), st.just(3)),
                     elements=st.one_of(st.integers(-4, 4).map(float), st.floats(-3.0, 3.0)))

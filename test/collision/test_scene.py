@@ -9,12 +9,12 @@ from hypothesis.stateful import invariant, rule, RuleBasedStateMachine
 import numpy as np
 import pytest
 
-from ik_node.collision import scene as scene_module
-from ik_node.collision.part_checks import NO_VERTICES
-from ik_node.collision.parts import ConvexPart
-from ik_node.collision.scene import Scene
-from ik_node.errors import ParameterError
-from ik_node.se3 import inverse, pose, rotation_from_rpy
+from ik_node.base.errors import ParameterError
+from ik_node.base.se3 import inverse, pose, rotation_from_rpy
+from ik_node.collision.bodies.part_checks import NO_VERTICES
+from ik_node.collision.bodies.parts import ConvexPart
+from ik_node.collision.scene import scene as scene_module
+from ik_node.collision.scene.scene import Scene
 
 LINKS = ('base', 'upper', 'hand', 'finger')
 T1 = pose(rotation_from_rpy(0.1, -0.2, 0.3), np.array([0.4, 0.5, 0.6]))

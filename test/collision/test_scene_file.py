@@ -14,13 +14,14 @@ import pytest
 import robots
 
 import ik_node
-from ik_node.collision import CollisionModel, scene_file
-from ik_node.collision.part_checks import NO_VERTICES
-from ik_node.collision.parts import ConvexPart
-from ik_node.collision.scene import Scene
-from ik_node.collision.scene_file import read_scene, scene_from_yaml, scene_to_yaml
-from ik_node.errors import ParameterError
-from ik_node.se3 import pose, rotation_from_rpy
+from ik_node.base.errors import ParameterError
+from ik_node.base.se3 import pose, rotation_from_rpy
+from ik_node.collision import CollisionModel
+from ik_node.collision.bodies.part_checks import NO_VERTICES
+from ik_node.collision.bodies.parts import ConvexPart
+from ik_node.collision.scene import scene_file
+from ik_node.collision.scene.scene import Scene
+from ik_node.collision.scene.scene_file import read_scene, scene_from_yaml, scene_to_yaml
 
 EXAMPLE = textwrap.dedent(re.search(r'yaml\n\n(.*?)\n\nEach', scene_file.__doc__, re.DOTALL)[1])
 LINKS = ('base', 'hand', 'left_finger', 'right_finger')

@@ -8,8 +8,8 @@ from hypothesis import given, settings, strategies as st
 import pytest
 import robots
 
-from ik_node.collision.srdf import parse_group_states, read_group_states, read_srdf
-from ik_node.errors import UrdfError
+from ik_node.base.errors import UrdfError
+from ik_node.collision.scene.srdf import parse_group_states, read_group_states, read_srdf
 
 SRDF = '''<?xml version="1.0"?><robot name="r"><group name="arm"><chain base_link="a"/></group>
 <passive_joint name="wheel"/>

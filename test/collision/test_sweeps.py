@@ -10,14 +10,14 @@ import pytest
 import robots
 import two_arms
 
-from ik_node.collision import certificate
-from ik_node.collision.check import check_work, place_parts
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.parts import Body, ConvexPart
-from ik_node.collision.scene import Scene
-from ik_node.collision.sweeps import shift_along, sweep, write_twists
+from ik_node.collision.bodies.parts import Body, ConvexPart
+from ik_node.collision.distances import certificate
+from ik_node.collision.distances.check import check_work, place_parts
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.sweeps import shift_along, sweep, write_twists
+from ik_node.collision.scene.scene import Scene
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 
 ROUNDING_M = 1e-9
 INSTANTS = np.linspace(-1.0, 1.0, 41)

@@ -12,9 +12,10 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.collision import read_tools, Scene, tool_file, tools_from_yaml
-from ik_node.collision.model import CollisionModel
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.collision import read_tools, Scene, tools_from_yaml
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene import tool_file
 
 NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)

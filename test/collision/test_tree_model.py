@@ -7,10 +7,10 @@ import robots
 from two_arms import MARGIN_M, model, oracle, TREE, TWO_ARMS
 
 from ik_node import load_tree
-from ik_node.collision.bodies import arm_bodies
-from ik_node.collision.certificate import certify_edge
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.scene import Scene
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.collision.distances.certificate import certify_edge
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene import Scene
 
 SAMPLES = 200
 

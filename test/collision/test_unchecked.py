@@ -9,8 +9,8 @@ import robots
 
 import ik_node
 from ik_node.collision import arm_bodies, CollisionModel, Scene
-from ik_node.collision.unchecked import Unchecked
-from ik_node.model.urdf import parse_urdf, read_urdf
+from ik_node.collision.bodies.unchecked import Unchecked
+from ik_node.model.description.urdf import parse_urdf, read_urdf
 from ik_node.solver.solver import Solver
 
 REAL_ARMS = 'panda', 'ur5', 'xarm7'

@@ -10,9 +10,8 @@ import sys
 import pytest
 
 from ik_node import entry
-from ik_node.command_line.compare_methods import LIMIT_MODES, METHOD_NAMES
 from ik_node.entry import COMMAND_PROGRAMS
-from ik_node.ros.parameters import (
+from ik_node.ros.parameters.tables import (
     HANDHELD_NODE,
     IK_ARMS,
     IK_NODE,
@@ -20,9 +19,10 @@ from ik_node.ros.parameters import (
     SIM_CONTROLLER,
     VIEWER_NODE,
 )
-from ik_node.textbook.compare_runs import PRODUCTION_METHOD
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import Limits
+from ik_node.tools.arguments.compare_methods import LIMIT_MODES, METHOD_NAMES
+from ik_node.tools.compare.compare_runs import PRODUCTION_METHOD
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = dict(re.findall(r"'(\w+) = ik_node\.entry:(\w+)'", (ROOT / 'setup.py').read_text()))

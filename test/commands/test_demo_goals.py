@@ -9,14 +9,14 @@ import pytest
 import robots
 from robots import GANTRY
 
-from ik_node.collision.bodies import arm_bodies
-from ik_node.collision.ground import ground_body
-from ik_node.collision.model import CollisionModel
-from ik_node.commands.demo_goals import free_start, goals_for, on_ground
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.collision.bodies.ground import ground_body
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.arm import load_urdf
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.tools.demo.demo_goals import free_start, goals_for, on_ground
 
 MARGIN_M = 0.01
 NAMES = ('six_axis_arm', 'panda', 'xarm7', 'z1', 'kinova')

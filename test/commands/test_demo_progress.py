@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ik_node.commands import demo
+from ik_node.tools.demo import command as demo
 
 LOG_LINES = (
     '[INFO] [1.0] [ik_node]: compiling the solver (once on this machine)',

@@ -4,8 +4,8 @@
 
 import pytest
 
-from ik_node.command_line.jog import axis_table, parse
-from ik_node.commands.jog_devices import (
+from ik_node.tools.arguments.jog import axis_table, parse
+from ik_node.tools.jog_devices import (
     DEVICE_HOLD_S,
     Joystick,
     KEY_HELP,

@@ -10,8 +10,8 @@ import pinocchio as pin
 import pytest
 import yaml
 
-from ik_node.commands import plot_trajectory
-from ik_node.commands.plot_trajectory import main
+from ik_node.tools.plots import command as plot_trajectory
+from ik_node.tools.plots.command import main
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
 MODEL = pin.buildModelFromUrdf(str(ARM))

@@ -8,8 +8,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.commands.pose_files import read_goals, read_poses
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
+from ik_node.tools.pose_files import read_goals, read_poses
 
 EXAMPLES = Path(__file__).parents[2] / 'examples'
 RPY = 0.3, -0.7, 2.0

@@ -10,9 +10,9 @@ import robots
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from ik_node.doctor.command import diagnose
-from ik_node.doctor.observations import End, Heard, Observations, Topic
 from ik_node.ros.controller_manager import LIST_SERVICE, prefix_of, service_of
+from ik_node.tools.doctor.command import diagnose
+from ik_node.tools.doctor.observations import End, Heard, Observations, Topic
 
 NAME = '/ik_node'
 ARM = {'urdf_file': str(robots.ARMS['six_axis_arm'].path)}

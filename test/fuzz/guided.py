@@ -21,13 +21,14 @@ except ImportError:
     sys.exit('make fuzz needs atheris, which has no wheel for this Python or machine: use '
              'Python 3.11 to 3.13 on x86-64 Linux')
 
-with atheris.instrument_imports(include=['ik_node.model', 'ik_node.se3', 'ik_node.ros.messages',
-                                         'ik_node.ros.rotations', 'urdf_parser_py']):
-    from ik_node.errors import IkNodeError
+with atheris.instrument_imports(include=[
+        'ik_node.model', 'ik_node.base.se3', 'ik_node.ros.messages.conversion',
+        'ik_node.ros.messages.rotations', 'urdf_parser_py']):
+    from ik_node.base.errors import IkNodeError
     from ik_node.model.chain import make_chain
-    from ik_node.model.shapes import link_shapes
-    from ik_node.model.urdf import parse_urdf
-    from ik_node.ros.messages import matrix_from_pose
+    from ik_node.model.description.shapes import link_shapes
+    from ik_node.model.description.urdf import parse_urdf
+    from ik_node.ros.messages.conversion import matrix_from_pose
 
 SLOW = 60  # s for one input; on the wall, also if other work has the machine
 LARGEST = 30_000  # bytes of one input

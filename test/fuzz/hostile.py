@@ -16,7 +16,7 @@ from answers import errors_of, ROUNDING, tip_pose
 import numpy as np
 import robots
 
-from ik_node.errors import IkNodeError, Reason
+from ik_node.base.errors import IkNodeError, Reason
 from ik_node.solver.choices import SOLUTION_CHOICES
 from ik_node.solver.goal import EXACT_TOLERANCE, Goal
 from ik_node.solver.solver import Solver

@@ -9,7 +9,7 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.errors import ChainError, ParameterError, UrdfError
+from ik_node.base.errors import ChainError, ParameterError, UrdfError
 from ik_node.kinematics import arm as module
 from ik_node.kinematics.arm import Arm, forward_kinematics, jacobian, load_urdf, singular_values
 from ik_node.model.chain import make_chain

@@ -16,17 +16,19 @@ from numba.core.dispatcher import Dispatcher
 import pytest
 import robots
 
-from ik_node.collision import certificate, model, near_pairs, path_search
-from ik_node.kinematics import compilation, dynamics, kernels
+from ik_node.base import compilation
+from ik_node.base.text import COMPILATION_TIME
+from ik_node.collision.distances import certificate, model, near_pairs
+from ik_node.collision.search import path_search
+from ik_node.kinematics import dynamics, kernels
 from ik_node.motion.following import follower
 from ik_node.solver import tables, warm_up
 from ik_node.solver.solver import Solver
-from ik_node.text import COMPILATION_TIME
 
 ROOT = Path(__file__).parents[2]
 USE = """
 import sys
-from ik_node.kinematics.compilation import compilation_told
+from ik_node.base.compilation import compilation_told
 sys.path.insert(0, sys.argv[1])
 from twice import twice
 with compilation_told(print):
@@ -59,7 +61,7 @@ caching._CacheLocator.ensure_cache_path = fail
 """
 SEARCH = f"""
 from ik_node import Goal, load_urdf, Solver
-from ik_node.solver.compiled.solution_search import find_all
+from ik_node.solver.closed_form.solution_search import find_all
 arm = load_urdf('{ROOT}/urdf/six_axis_arm.urdf')
 solver, T = Solver(arm), arm.fk(arm.lower + 0.4 * (arm.upper - arm.lower))
 assert solver.solve(T).success and len(solver.solve_all(T)) > 1 and not find_all.overloads

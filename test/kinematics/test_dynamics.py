@@ -10,11 +10,11 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.errors import UrdfError
+from ik_node.base.errors import UrdfError
 from ik_node.kinematics.dynamics import ArmDynamics
 from ik_node.model.chain import make_chain
-from ik_node.model.inertias import Inertia, link_inertias, point_mass
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.inertias import Inertia, link_inertias, point_mass
+from ik_node.model.description.urdf import parse_urdf
 
 ARMS = 'six_axis_arm', 'ur5', 'panda', 'kinova', 'xarm7', 'baxter'
 GRAVITY = np.array([0.3, -2.0, -9.5])

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node import se3
+from ik_node.base import se3
 from ik_node.kinematics import jacobians
 from ik_node.kinematics.arm import load_urdf
 from ik_node.kinematics.jacobian_query import COMPILED_FORM, FRAME_NAMES, JACOBIAN_FORMS, TASK_ROWS

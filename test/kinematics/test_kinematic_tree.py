@@ -10,9 +10,9 @@ import pytest
 import robots
 
 import ik_node
-from ik_node.errors import ChainError, ParameterError, UrdfError
-from ik_node.kinematics.kinematic_tree import load_tree, make_tree
-from ik_node.model.urdf import parse_urdf
+from ik_node.base.errors import ChainError, ParameterError, UrdfError
+from ik_node.kinematics.tree.kinematic_tree import load_tree, make_tree
+from ik_node.model.description.urdf import parse_urdf
 
 EXACT = 1e-12
 TREES = {

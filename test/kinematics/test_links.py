@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.errors import ParameterError, Reason, StateError
+from ik_node.base.errors import ParameterError, Reason, StateError
 from ik_node.kinematics.arm import forward_kinematics, load_urdf
 from ik_node.kinematics.links import link_path, link_pose, link_poses, links_moved, path_between
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import JointType, parse_urdf
+from ik_node.model.description.urdf import JointType, parse_urdf
 
 EXACT = 1e-12
 

@@ -5,11 +5,11 @@
 import pytest
 import robots
 
-from ik_node.errors import ChainError
+from ik_node.base.errors import ChainError
 from ik_node.kinematics.arm import load_urdf
 from ik_node.model.arm_search import candidates, find_arm, MAX_LISTED_ARMS
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf, read_urdf
+from ik_node.model.description.urdf import parse_urdf, read_urdf
 
 # File in example-robot-data -> base link, tip link, joints.
 ONE_ARM = {

@@ -7,13 +7,13 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.errors import ChainError, ParameterError, Reason
+from ik_node.base.errors import ChainError, ParameterError, Reason
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.kernels import pose_matrix
 from ik_node.model.arm_search import find_arm
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 
 UR_JOINTS = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint',
              'wrist_2_joint', 'wrist_3_joint')

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.model.chain import make_chain
-from ik_node.model.joint_limits_file import with_joint_limits
-from ik_node.model.urdf import read_urdf
+from ik_node.model.description.urdf import read_urdf
+from ik_node.model.user_files.joint_limits_file import with_joint_limits
 
 TREE = read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf')
 FIRST = TREE.joints[0].name if TREE.joints[0].moves else \

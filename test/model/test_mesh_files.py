@@ -10,10 +10,10 @@ import pytest
 import robots
 
 from ik_node.kinematics.arm import load_urdf
-from ik_node.model import mesh_files
-from ik_node.model.mesh_files import mesh_search, resolve
-from ik_node.model.shapes import link_shapes
-from ik_node.model.urdf import parse_urdf, read_urdf
+from ik_node.model.description import mesh_files
+from ik_node.model.description.mesh_files import mesh_search, resolve
+from ik_node.model.description.shapes import link_shapes
+from ik_node.model.description.urdf import parse_urdf, read_urdf
 
 DATA = b'solid x\nendsolid x\n'
 URDF = b'<robot name="r">' + b''.join(b'<link name="l%d"/>' % k for k in range(4)) + b''.join(

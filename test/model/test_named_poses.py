@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision.srdf import read_group_states
-from ik_node.errors import ParameterError
-from ik_node.model import named_poses as module
-from ik_node.model.named_poses import named_poses, NamedPosesFile, PoseEntry
-from ik_node.model.plain_yaml import PlainLoader
+from ik_node.base.errors import ParameterError
+from ik_node.collision.scene.srdf import read_group_states
+from ik_node.model.user_files import named_poses as module
+from ik_node.model.user_files.named_poses import named_poses, NamedPosesFile, PoseEntry
+from ik_node.model.user_files.plain_yaml import PlainLoader
 
 EXAMPLE = textwrap.dedent(re.search(r'yaml\n\n(.*?)\n\nA pose', module.__doc__, re.DOTALL)[1])
 PANDA = robots.chain('panda')

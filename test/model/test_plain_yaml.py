@@ -6,8 +6,8 @@ from hypothesis import given, settings, strategies as st
 from nightly import samples
 import pytest
 
-from ik_node.errors import ParameterError
-from ik_node.model.plain_yaml import read_plain_yaml
+from ik_node.base.errors import ParameterError
+from ik_node.model.user_files.plain_yaml import read_plain_yaml
 
 TAGS = ('!!bool', '!!int', '!!float', '!!timestamp', '!!str', '!!binary', '!',
         '!!python/name:os.system')

@@ -10,14 +10,14 @@ import numpy as np
 from preset_arms import FOUND
 import pytest
 
-from ik_node.collision.bodies import arm_bodies
-from ik_node.collision.model import CollisionModel
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.arm import Arm
-from ik_node.model.mesh_files import resolve
-from ik_node.model.preset_description import description_file, description_text
-from ik_node.model.presets import read_preset
+from ik_node.model.description.mesh_files import resolve
+from ik_node.model.description.urdf import parse_urdf
 from ik_node.model.ros2_control import HARDWARE_KINDS, with_hardware
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.user_files.preset_description import description_file, description_text
+from ik_node.model.user_files.presets import read_preset
 from ik_node.solver.solver import Solver
 
 RANDOM_POSES = 100

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import ik_node
-from ik_node.errors import ParameterError, UrdfError
-from ik_node.model.mesh_files import resolve
-from ik_node.model.preset_description import description_file, description_text
-from ik_node.model.presets import preset_names, read_preset
-from ik_node.ros.parameters import IK_NODE
+from ik_node.base.errors import ParameterError, UrdfError
+from ik_node.model.description.mesh_files import resolve
+from ik_node.model.user_files.preset_description import description_file, description_text
+from ik_node.model.user_files.presets import preset_names, read_preset
+from ik_node.ros.parameters.tables import IK_NODE
 
 OWN_ARMS = 'six_axis_arm', 'parallel_axes_arm'
 PROMISED = {'ur3e', 'ur5e', 'ur10e', 'ur16e', 'ur20', 'fr3', 'panda', 'xarm6', 'xarm7', 'lite6',

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import ik_node
-from ik_node.errors import UrdfError
+from ik_node.base.errors import UrdfError
+from ik_node.base.share import share_file
 from ik_node.model.chain import make_chain
-from ik_node.model.presets import read_preset
+from ik_node.model.description.urdf import parse_urdf, read_urdf
 from ik_node.model.ros2_control import controller_parameters, HARDWARE_KINDS, with_hardware
-from ik_node.model.urdf import parse_urdf, read_urdf
-from ik_node.share import share_file
+from ik_node.model.user_files.presets import read_preset
 
 VENDOR = '''<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
   <!-- a comment -->

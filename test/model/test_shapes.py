@@ -8,8 +8,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.model.shapes import link_shapes
-from ik_node.model.urdf import parse_urdf, read_urdf
+from ik_node.model.description.shapes import link_shapes
+from ik_node.model.description.urdf import parse_urdf, read_urdf
 
 URDF = Path(__file__).parents[2] / 'urdf'
 

@@ -10,7 +10,7 @@ import pytest
 import robots
 
 from ik_node import Goal, load_urdf, Solver
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.kinematics.arm import forward_kinematics, jacobian
 from ik_node.model.tool import tool_pose
 

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.errors import IkNodeError, Reason, StateError, UrdfError
+from ik_node.base.errors import IkNodeError, Reason, StateError, UrdfError
 from ik_node.kinematics.links import link_path, link_poses
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import JointType, parse_urdf, read_urdf
-from ik_node.model.urdf_elements import MAX_BYTES, MAX_ELEMENTS
+from ik_node.model.description.elements import MAX_BYTES, MAX_ELEMENTS
+from ik_node.model.description.urdf import JointType, parse_urdf, read_urdf
 
 LIMIT = '<limit lower="-1" upper="2" effort="3" velocity="4"/>'
 AXIS = '<axis xyz="0 0 1"/>'

@@ -8,14 +8,14 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.collision.bodies import arm_bodies
-from ik_node.collision.model import CollisionModel
-from ik_node.errors import UrdfError
+from ik_node.base.errors import UrdfError
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.collision.distances.model import CollisionModel
 from ik_node.model.chain import make_chain
-from ik_node.model.inertias import link_inertias
-from ik_node.model.shapes import link_shapes
-from ik_node.model.urdf import parse_urdf
-from ik_node.motion.limits import MotionLimits
+from ik_node.model.description.inertias import link_inertias
+from ik_node.model.description.shapes import link_shapes
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.motion.trajectory.limits import MotionLimits
 
 TURNED = 'xyz="0.1 0.2 0.3" quat_xyzw="0.1 -0.5 0.3 0.8"'
 LIMIT = 'lower="-1" upper="1" effort="3" velocity="4"'

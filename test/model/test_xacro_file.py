@@ -9,10 +9,10 @@ from tempfile import gettempdir
 
 import pytest
 
-from ik_node.errors import UrdfError
-from ik_node.model.mesh_files import resolve
-from ik_node.model.urdf import parse_urdf, read_urdf
-from ik_node.model.xacro_file import expand_xacro, is_xacro, urdf_text, xacro_text
+from ik_node.base.errors import UrdfError
+from ik_node.model.description.mesh_files import resolve
+from ik_node.model.description.urdf import parse_urdf, read_urdf
+from ik_node.model.description.xacro_file import expand_xacro, is_xacro, urdf_text, xacro_text
 
 GIVEN = {'name': 'given'}
 ROBOT = '''<?xml version="1.0"?>

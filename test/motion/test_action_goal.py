@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ik_node.errors import Reason
+from ik_node.base.errors import Reason
 from ik_node.motion.action_goal import (
     conclusion,
     Execution,
@@ -17,7 +17,7 @@ from ik_node.motion.action_goal import (
     Stage,
     Tolerances,
 )
-from ik_node.motion.monitor import Verdict
+from ik_node.motion.change.monitor import Verdict
 
 SUCCEEDED, CANCELED, ABORTED = GoalStatus
 

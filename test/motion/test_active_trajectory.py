@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
-from ik_node.motion.active_trajectory import (
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.motion.change.active_trajectory import (
     ActiveTrajectory,
     choose_start,
     delayed,
@@ -18,11 +18,11 @@ from ik_node.motion.active_trajectory import (
     rescheduled,
     SpliceTiming,
 )
-from ik_node.motion.interpolation import state_at
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.interpolation import state_at
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 
 BEGAN, DURATION, LOOK_AHEAD, CYCLE, TOLERANCE = 50.0, 2.0, 0.05, 0.01, 0.02
 MEASURED = np.array([0.3, -0.2])

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ik_node.motion.controller_rules import AcceptanceOptions, refusal, seconds
+from ik_node.motion.trajectory.controller_rules import AcceptanceOptions, refusal, seconds
 
 JOINTS = ('a', 'b', 'c')
 NOW = 100.0

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision import path_search
-from ik_node.collision.scene import Scene
-from ik_node.errors import Reason, TrajectoryError
+from ik_node.base.errors import Reason, TrajectoryError
+from ik_node.collision.scene.scene import Scene
+from ik_node.collision.search import path_search
 from ik_node.motion import detour
 from ik_node.motion.detour import plan_detour
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
-from ik_node.motion.validate import validate
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.trajectory import MotionState
+from ik_node.motion.trajectory.validate import validate
 
 NAME = 'six_axis_arm'
 CHAIN = robots.chain(NAME)

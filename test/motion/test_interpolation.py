@@ -9,8 +9,8 @@ import numpy as np
 from numpy.polynomial import Polynomial
 import pytest
 
-from ik_node.motion import quintic
-from ik_node.motion.interpolation import (
+from ik_node.motion.trajectory import quintic
+from ik_node.motion.trajectory.interpolation import (
     coefficients,
     evaluate,
     Point,
@@ -20,8 +20,8 @@ from ik_node.motion.interpolation import (
     segments_from,
     state_at,
 )
-from ik_node.motion.sampling import compiled_segments, states_at
-from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.motion.trajectory.sampling import compiled_segments, states_at
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 
 NEVER = np.zeros(2, dtype=bool)
 

@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision.scene import Scene
-from ik_node.errors import IkNodeError, PathError, Reason
-from ik_node.motion import joint_path
-from ik_node.motion.joint_path import plan_joint_path
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
-from ik_node.motion.waypoints import MAX_WAYPOINTS, Waypoints
+from ik_node.base.errors import IkNodeError, PathError, Reason
+from ik_node.collision.scene.scene import Scene
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.joint_path.plan import plan as joint_path, plan_joint_path
+from ik_node.motion.joint_path.waypoints import MAX_WAYPOINTS, Waypoints
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 
 NAMES = 'six_axis_arm', 'panda', 'ur5'
 CHAIN = robots.chain('six_axis_arm')

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.errors import Reason
-from ik_node.motion.interpolation import state_at
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.monitor import Monitor, MonitorOptions
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
+from ik_node.base.errors import Reason
+from ik_node.motion.change.monitor import Monitor, MonitorOptions
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.interpolation import state_at
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 
 OPTIONS = MonitorOptions(joint_tolerance=0.01, start_timeout=1.0, settle_timeout=2.0,
                          state_timeout=0.5)

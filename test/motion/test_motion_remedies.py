@@ -14,18 +14,18 @@ from path_checker import check_limits, off_line, tip_poses
 import pytest
 import robots
 
-from ik_node.collision.scene import Scene
-from ik_node.errors import IkNodeError, PathError, Reason
-from ik_node.motion.interpolation import positions_at
-from ik_node.motion.limits import MotionLimits
+from ik_node.base.errors import IkNodeError, PathError, Reason
+from ik_node.base.se3 import pose, rotation_about
+from ik_node.collision.scene.scene import Scene
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError
 from ik_node.motion.motion_remedies import find_motion_remedies, JointMotion, OfPose, OtherStart
-from ik_node.motion.motion_sequence import SequencedMotion, SequenceError
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
 from ik_node.motion.tool_path.options import PathOptions
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.interpolation import positions_at
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.replay.calls import ArcPoses, MotionRemedyCall, PathCall, Rounds, SequenceCall
-from ik_node.se3 import pose, rotation_about
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import OtherOption, Shift, Turn, WiderLimit
 from ik_node.solver.solver import Solver

@@ -12,13 +12,13 @@ from path_checker import tip_poses
 import pytest
 import robots
 
-from ik_node.collision.scene import Scene
-from ik_node.errors import IkNodeError, PathError, Reason
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.motion_sequence import plan_sequence, SequencedMotion
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
+from ik_node.base.errors import IkNodeError, PathError, Reason
+from ik_node.collision.scene.scene import Scene
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.joint_path.motion_sequence import plan_sequence, SequencedMotion
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 

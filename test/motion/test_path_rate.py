@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.errors import TrajectoryError
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.path_rate import plan_path_rate
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.sampling import states_at
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
+from ik_node.base.errors import TrajectoryError
+from ik_node.motion.change.path_rate import plan_path_rate
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.sampling import states_at
+from ik_node.motion.trajectory.trajectory import MotionState
 
 MOTIONS = samples(usual=15, nightly=200)
 PERIOD = 0.02

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.errors import TrajectoryError
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.path_resume import plan_path_resume
-from ik_node.motion.path_stop import plan_path_stop
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.sampling import states_at
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
+from ik_node.base.errors import TrajectoryError
+from ik_node.motion.change.path_resume import plan_path_resume
+from ik_node.motion.change.path_stop import plan_path_stop
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.sampling import states_at
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.replay.calls import MIN_REST_OF_MOTION_S
 
 MOTIONS = samples(usual=15, nightly=200)

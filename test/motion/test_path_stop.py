@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision.certificate import certify
-from ik_node.collision.scene import Scene
-from ik_node.motion import path_stop
-from ik_node.motion.interpolation import segments
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.path_stop import plan_free_stop, plan_path_stop
-from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
-from ik_node.motion.sampling import states_at
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
+from ik_node.collision.distances.certificate import certify
+from ik_node.collision.scene.scene import Scene
+from ik_node.motion.change import path_stop
+from ik_node.motion.change.path_stop import plan_free_stop, plan_path_stop
+from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.interpolation import segments
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.sampling import states_at
+from ik_node.motion.trajectory.trajectory import MotionState
 
 MOTIONS = samples(usual=15, nightly=200)
 PERIOD = 0.02

@@ -12,18 +12,18 @@ import pytest
 import robots
 import ruckig
 
-from ik_node.errors import TrajectoryError
-from ik_node.motion import point_to_point, ruckig_motion
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import (
+from ik_node.base.errors import TrajectoryError
+from ik_node.motion.direct import point_to_point, ruckig_motion
+from ik_node.motion.direct.point_to_point import (
     EXACT_PERIODS,
     MAX_SAMPLED_POINTS,
     plan_point_to_point,
     plan_stop,
 )
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
-from ik_node.motion.validate import JERK_SLACK, require_jerk, validate
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
+from ik_node.motion.trajectory.validate import JERK_SLACK, require_jerk, validate
 
 COUNT = samples(usual=70, nightly=300)
 NAMES = ('a', 'b', 'c')

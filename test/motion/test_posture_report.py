@@ -8,11 +8,11 @@ import robots
 
 from ik_node import Goal, Solver
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import plan_point_to_point
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.posture_report import postures_of, report_posture
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.reachability import Colour, Thresholds
 from ik_node.solver.result import Posture
 

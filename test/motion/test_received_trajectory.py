@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.errors import TrajectoryError
-from ik_node.motion.interpolation import segments
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.received_trajectory import joined_to, require_tip_speed
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
-from ik_node.motion.validate import validate
+from ik_node.base.errors import TrajectoryError
+from ik_node.motion.change.received_trajectory import joined_to, require_tip_speed
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.interpolation import segments
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.trajectory import MotionState
+from ik_node.motion.trajectory.validate import validate
 
 CHAIN = robots.chain('six_axis_arm')
 LIMITS = MotionLimits(CHAIN.lower, CHAIN.upper, CHAIN.velocity, np.full(6, 5.0), np.full(6, 50.0))

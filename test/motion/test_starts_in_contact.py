@@ -18,24 +18,24 @@ import pytest
 import robots
 from two_arms import TWO_ARMS
 
+from ik_node.base.errors import Reason, TrajectoryError
 from ik_node.collision import arm_bodies
-from ik_node.collision.certificate import START_SLACK_M
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.other_joints import OtherJoint, REST_ROOM
-from ik_node.collision.parts import ConvexPart
-from ik_node.collision.scene import Scene
-from ik_node.errors import Reason, TrajectoryError
+from ik_node.collision.bodies.parts import ConvexPart
+from ik_node.collision.distances.certificate import START_SLACK_M
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.other_joints import OtherJoint, REST_ROOM
+from ik_node.collision.scene.scene import Scene
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
-from ik_node.motion.collision_free import require_free
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.motion.change.path_stop import plan_free_stop
 from ik_node.motion.detour import plan_detour
+from ik_node.motion.direct.collision_free import require_free
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.jog import JogCommand
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.path_stop import plan_free_stop
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 
 ARMS = 'six_axis_arm', 'ur5', 'panda'
 SHAPES = 'box', 'mesh', 'plane'

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import yaml
 
-from ik_node.errors import ParameterError
-from ik_node.motion.taught_path import MOVED_DISTANCE, path_of, TaughtPath
-from ik_node.motion.timed_curve import curve_at, kept_samples, MIN_KEPT_SPACING_S
+from ik_node.base.errors import ParameterError
+from ik_node.motion.joint_path.taught_path import MOVED_DISTANCE, path_of, TaughtPath
+from ik_node.motion.trajectory.timed_curve import curve_at, kept_samples, MIN_KEPT_SPACING_S
 
 NAMES = 'joint_1', 'joint_2', 'on'
 TOLERANCE = 2e-3

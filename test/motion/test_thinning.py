@@ -10,19 +10,19 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.errors import TrajectoryError
+from ik_node.base.errors import TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import read_urdf
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.sampling import states_at
-from ik_node.motion.start_state import StartState
-from ik_node.motion.thinning import thinned
+from ik_node.model.description.urdf import read_urdf
+from ik_node.motion.change.thinning import thinned
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import plan_path
-from ik_node.motion.trajectory import MotionState
-from ik_node.motion.validate import require_jerk
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.sampling import states_at
+from ik_node.motion.trajectory.trajectory import MotionState
+from ik_node.motion.trajectory.validate import require_jerk
 from ik_node.solver.solver import Solver
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'

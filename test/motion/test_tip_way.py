@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.tip_way import passing_times, TipWay
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.joint_path.tip_way import passing_times, TipWay
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 
 START, GOAL = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0]), np.array([1.2, 0.6, -0.1, 0.5, 0.4, 2.0])
 PERIOD = 0.05  # s

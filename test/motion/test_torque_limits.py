@@ -10,18 +10,18 @@ import pytest
 import robots
 
 from ik_node import Solver
-from ik_node.errors import ParameterError, Reason, TrajectoryError
+from ik_node.base.errors import ParameterError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.sampling import states_at
-from ik_node.motion.start_state import StartState
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.torque_limits import effort_limits, TorqueLimits, TorqueOptions
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import plan_path
-from ik_node.motion.torque_limits import effort_limits, TorqueLimits, TorqueOptions
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.sampling import states_at
+from ik_node.motion.trajectory.trajectory import MotionState
 
 NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)

@@ -11,12 +11,12 @@ import robots
 from two_arms import ARM_JOINTS, both, model, oracle, TREE
 
 from ik_node import load_tree
-from ik_node.collision import path_search
-from ik_node.errors import ParameterError, Reason, TrajectoryError
-from ik_node.motion.active_trajectory import ActiveTrajectory, Measurement
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.point_to_point import plan_stop
-from ik_node.motion.start_state import StartState
+from ik_node.base.errors import ParameterError, Reason, TrajectoryError
+from ik_node.collision.search import path_search
+from ik_node.motion.change.active_trajectory import ActiveTrajectory, Measurement
+from ik_node.motion.direct.point_to_point import plan_stop
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.tree_motion import (
     carried_out,
     checked_controllers,
@@ -24,7 +24,7 @@ from ik_node.motion.tree_motion import (
     split_by_controller,
     tree_limits,
 )
-from ik_node.ros.joint_states import JointStates
+from ik_node.ros.messages.joint_states import JointStates
 
 LIMITS = tree_limits(TREE, 5.0, 50.0)
 # The hands one above the other before the body, and the other way round.

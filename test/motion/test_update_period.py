@@ -12,13 +12,13 @@ from nightly import samples, usual_first
 import numpy as np
 import pytest
 
-from ik_node.motion.active_trajectory import ActiveTrajectory, rescheduled
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import plan_point_to_point, plan_stop
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
-from ik_node.motion.update_period import UpdatePeriodEstimator
-from ik_node.motion.validate import validate
+from ik_node.motion.change.active_trajectory import ActiveTrajectory, rescheduled
+from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
+from ik_node.motion.trajectory.update_period import UpdatePeriodEstimator
+from ik_node.motion.trajectory.validate import validate
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 
 PERIOD, LEAD = 0.01, 0.1

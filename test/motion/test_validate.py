@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ik_node.errors import Reason, TrajectoryError
+from ik_node.base.errors import Reason, TrajectoryError
 from ik_node.kinematics.kernels import compiled
-from ik_node.motion.interpolation import sample_segments
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.sampling import states_at
-from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.motion.validate import control_points_inside, validate
+from ik_node.motion.trajectory.interpolation import sample_segments
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.sampling import states_at
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
+from ik_node.motion.trajectory.validate import control_points_inside, validate
 
 NAMES = ('shoulder', 'elbow')
 LIMITS = MotionLimits(np.array([-1.0, -2.0]), np.array([1.0, np.inf]), np.array([2.0, 3.0]),

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.errors import ParameterError
-from ik_node.node.collisions import load_collisions
-from ik_node.node.settings import start_options
-from ik_node.ros.parameters import IK_NODE
+from ik_node.base.errors import ParameterError
+from ik_node.node.robot.collisions import load_collisions
+from ik_node.node.robot.settings import start_options
+from ik_node.ros.parameters.tables import IK_NODE
 
 ARM = 'six_axis_arm'
 POSTURE = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0])

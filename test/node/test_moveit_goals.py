@@ -7,7 +7,7 @@ from math import asin, atan2
 import numpy as np
 import pinocchio as pin
 
-from ik_node.node.moveit_goals import inner_angles, MAX_ANGLE_RAD
+from ik_node.node.doors.moveit_goals import inner_angles, MAX_ANGLE_RAD
 
 
 def test_angles_that_are_kept_both_ways():

@@ -8,8 +8,15 @@ from hypothesis import given, settings, strategies as st
 from nightly import samples
 import pytest
 
-from ik_node.node import send_order
-from ik_node.node.send_order import MAX_HOSTS, MEMORY_NS, Precedence, SendLine, SendOrder, SendTime
+from ik_node.node.state import send_order
+from ik_node.node.state.send_order import (
+    MAX_HOSTS,
+    MEMORY_NS,
+    Precedence,
+    SendLine,
+    SendOrder,
+    SendTime,
+)
 
 MS, S = 10**6, 10**9
 SHORTEST_NS = 5 * MS  # delay of the first message of each host, at most

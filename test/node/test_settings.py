@@ -9,11 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import read_urdf
-from ik_node.node.settings import make_settings, start_options, StartOptions, VALUE_CONVERSIONS
-from ik_node.ros.parameters import IK_NODE
+from ik_node.model.description.urdf import read_urdf
+from ik_node.node.robot.settings import (
+    make_settings,
+    start_options,
+    StartOptions,
+    VALUE_CONVERSIONS,
+)
+from ik_node.ros.parameters.tables import IK_NODE
 
 CHAIN = make_chain(read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'))
 DEFAULTS = {row.name: row.default for row in IK_NODE}

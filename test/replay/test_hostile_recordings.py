@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.commands.replay import main
-from ik_node.errors import IkNodeError, ParameterError, Reason
+from ik_node.base.errors import IkNodeError, ParameterError, Reason
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.motion_sequence import SequencedMotion
-from ik_node.motion.start_state import StartState
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.joint_path.motion_sequence import SequencedMotion
 from ik_node.motion.tool_path.options import PathOptions
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.replay import load
 from ik_node.replay.calls import (
     DirectCall,
@@ -35,6 +34,7 @@ from ik_node.replay.calls import (
 from ik_node.replay.recording import AnsweredGoal, MAX_RECORDING_BYTES, recording_bytes
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
+from ik_node.tools.replay import main
 
 CHAIN = robots.chain('six_axis_arm')
 READY = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0])

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision.ground import ground_body
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.scene import Scene
-from ik_node.commands.replay import report
-from ik_node.errors import PathError, Reason, TrajectoryError
+from ik_node.base.errors import PathError, Reason, TrajectoryError
+from ik_node.base.se3 import pose, rotation_from_rpy
+from ik_node.collision.bodies.ground import ground_body
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.motion_sequence import SequencedMotion
-from ik_node.motion.start_state import StartState
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.joint_path.motion_sequence import SequencedMotion
 from ik_node.motion.tool_path.options import PathOptions
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.replay import calls as every, load, recording
 from ik_node.replay.calls import (
     ArcPoses,
@@ -44,9 +44,9 @@ from ik_node.replay.calls import (
 )
 from ik_node.replay.outcomes import outcome_values
 from ik_node.replay.recording import AnsweredGoal, recording_bytes
-from ik_node.se3 import pose, rotation_from_rpy
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
+from ik_node.tools.replay import report
 
 NAME = 'six_axis_arm'
 TREE = robots.tree(NAME)
@@ -368,7 +368,7 @@ def test_odd_texts_and_bytes_survive(tmp_path):
                                + b'<link name="link_1"', 1)
     text = b'<?xml version="1.0" encoding="latin-1"?>' + text.partition(b'?>')[2] \
         if text.startswith(b'<?xml') else b'<?xml version="1.0" encoding="latin-1"?>' + text
-    from ik_node.model.urdf import parse_urdf
+    from ik_node.model.description.urdf import parse_urdf
     chain = robots.chain(NAME)
     log = [MadeCall(SolveCall(Goal(np.eye(4)), chain.middle), Solver(chain),
                     Raised('ValueError', 'INTERNAL', 'odd \ud800 \x1b[31m "'))]

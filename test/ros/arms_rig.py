@@ -10,8 +10,8 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 from two_arms import both, TREE
 
-from ik_node.ros.handshake import greet
-from ik_node.ros.messages import fill_pose
+from ik_node.ros.messages.conversion import fill_pose
+from ik_node.ros.middleware.handshake import greet
 
 CONFIG = ROOT / 'config/two_arms.yaml'
 URDF = ROOT / 'urdf/two_arms.urdf'

@@ -39,9 +39,9 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 from warm import Child, WarmServer
 
-from ik_node.ros.executor import make_executor
-from ik_node.ros.handshake import ANSWER_TIMEOUT_S, greet
-from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER
+from ik_node.ros.middleware.executor import make_executor
+from ik_node.ros.middleware.handshake import ANSWER_TIMEOUT_S, greet
+from ik_node.ros.parameters.tables import IK_NODE, SIM_CONTROLLER
 
 ROOT = Path(__file__).parents[2]
 ARM = ROOT / 'urdf/six_axis_arm.urdf'

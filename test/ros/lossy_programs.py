@@ -16,8 +16,8 @@ from sensor_msgs.msg import JointState, PointCloud2, PointField
 from visualization_msgs.msg import MarkerArray
 
 from ik_node.client import Arm, ClientError, GoalHandle, GoalNotReachedError
-from ik_node.ros.handshake import greet, wait_for
-from ik_node.ros.qos import LATCHED_QOS
+from ik_node.ros.middleware.handshake import greet, wait_for
+from ik_node.ros.middleware.qos import LATCHED_QOS
 
 POSTURES = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0], [1.0, -0.2, -0.2, 0.5, 0.6, 0.5]
 PATIENCE_S = 60.0

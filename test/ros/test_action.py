@@ -12,7 +12,7 @@ import pytest
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.errors import ParameterError, Reason, TrajectoryError
+from ik_node.base.errors import ParameterError, Reason, TrajectoryError
 from ik_node.motion.action_goal import GoalStatus, Stage
 from ik_node.ros import action_client
 from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction

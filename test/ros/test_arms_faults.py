@@ -19,9 +19,9 @@ from two_arms import ARM_JOINTS, both, TREE
 
 from ik_node import load_tree
 from ik_node.collision import arm_bodies
-from ik_node.collision.model import CollisionModel
-from ik_node.ros.handshake import greet
-from ik_node.ros.messages import fill_pose
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.ros.messages.conversion import fill_pose
+from ik_node.ros.middleware.handshake import greet
 
 
 @pytest.mark.fault('controller', 'one of two controllers ignores its trajectory',
@@ -53,7 +53,7 @@ def test_an_inactive_controller_is_named(tmp_path):
 
 
 NO_STOP = """
-from ik_node.errors import TrajectoryError
+from ik_node.base.errors import TrajectoryError
 from ik_node.node import arms_motion
 def no_stop(*arguments):
     raise TrajectoryError('the test wants none')
@@ -214,7 +214,7 @@ def test_a_motion_that_nearly_ends_before_a_joint_is_judged_as_ever(tmp_path):
 LOST = """
 from math import inf
 from time import monotonic
-from ik_node.node.outputs import TopicOutput
+from ik_node.node.execution.outputs import TopicOutput
 send, began = TopicOutput.send, {}
 def lossy(output, trajectory, stamp=None, before=inf):
     if 'right' in output.name:

@@ -33,6 +33,7 @@ import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from std_msgs.msg import Empty
 
+from ik_node.base.errors import Reason
 from ik_node.client import (
     AnswerTimeoutError,
     Arm,
@@ -43,9 +44,8 @@ from ik_node.client import (
     NodeUnreachableError,
     ptp,
 )
-from ik_node.errors import Reason
-from ik_node.goal_kinds import GOAL_KINDS
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.messages.goal_kinds import GOAL_KINDS
+from ik_node.ros.messages.status_messages import GoalState
 
 HERE = tip(READY)
 QUAT = pin.Quaternion(HERE.rotation).coeffs()

@@ -13,13 +13,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from simulated_time import Simulation
 
-from ik_node.client import (
-    Arm,
-    ClientError,
-    connection,
-    GoalNotReachedError,
-    NodeUnreachableError,
-)
+from ik_node.client import Arm, ClientError, GoalNotReachedError, NodeUnreachableError
+from ik_node.client.transport import connection
 
 SIDE = [2.0, *READY[1:]]
 

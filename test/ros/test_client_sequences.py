@@ -18,20 +18,20 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 
+from ik_node.base.errors import Reason
 from ik_node.client import (
     Arm,
     circ,
     ClientError,
-    connection,
     GoalNotReachedError,
     lin,
     NodeUnreachableError,
     ptp,
     sequences,
 )
-from ik_node.errors import Reason
-from ik_node.ros.motion_primitives import MAX_MOTIONS
-from ik_node.ros.status_messages import GoalState
+from ik_node.client.transport import connection
+from ik_node.ros.messages.motion_primitives import MAX_MOTIONS
+from ik_node.ros.messages.status_messages import GoalState
 
 action = pytest.importorskip('control_msgs.action', reason=NOT_BUILT)
 if not hasattr(action, 'ExecuteMotionPrimitiveSequence'):

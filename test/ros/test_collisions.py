@@ -32,11 +32,11 @@ import robots
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.parts import Body, ConvexPart
-from ik_node.collision.scene_file import read_scene
-from ik_node.ros.qos import LATCHED_QOS
-from ik_node.ros.status_messages import values_of
+from ik_node.collision.bodies.parts import Body, ConvexPart
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene_file import read_scene
+from ik_node.ros.messages.status_messages import values_of
+from ik_node.ros.middleware.qos import LATCHED_QOS
 
 NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)

@@ -20,11 +20,11 @@ import robots
 from robots import GANTRY
 import yaml
 
-from ik_node.collision.model import CollisionModel
-from ik_node.commands.demo import demo_goal, GOAL_PAUSE_S
-from ik_node.commands.demo_goals import goals_for
+from ik_node.collision.distances.model import CollisionModel
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.tools.demo.command import demo_goal, GOAL_PAUSE_S
+from ik_node.tools.demo.demo_goals import goals_for
 
 ROOT = Path(__file__).parents[2]
 RUN = 'from ik_node.entry import {0}; {0}()'

@@ -27,12 +27,12 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.doctor.command import parse
-from ik_node.doctor.observer import LOOK_PERIOD_S, Observer
 from ik_node.ros.action_client import ACTION_NAME
-from ik_node.ros.executor import make_executor
-from ik_node.ros.node_parameters import declare
-from ik_node.ros.parameters import IK_NODE
+from ik_node.ros.middleware.executor import make_executor
+from ik_node.ros.parameters.node_parameters import declare
+from ik_node.ros.parameters.tables import IK_NODE
+from ik_node.tools.doctor.command import parse
+from ik_node.tools.doctor.observer import LOOK_PERIOD_S, Observer
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -444,7 +444,7 @@ def test_warnings(odd, check, words):
 # ---- controller, QoS, names -------------------------------------------------
 
 OTHER_TYPE = '''
-from ik_node.ros.process import run
+from ik_node.ros.middleware.process import run
 from rclpy.node import Node
 from std_msgs.msg import String
 

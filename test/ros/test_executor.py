@@ -15,8 +15,8 @@ from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from ik_node.ros import executor as module
-from ik_node.ros.executor import make_executor, NodeExecutor, TASK_PERIOD_S
+from ik_node.ros.middleware import executor as module
+from ik_node.ros.middleware.executor import make_executor, NodeExecutor, TASK_PERIOD_S
 
 
 class Spun:

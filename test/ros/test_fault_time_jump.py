@@ -14,7 +14,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from simulated_time import Simulation
 
-from ik_node.ros.clocks import steady_clock
+from ik_node.ros.middleware.clocks import steady_clock
 
 AWAY = np.array([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
 

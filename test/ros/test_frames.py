@@ -9,9 +9,9 @@ from harness import ARM
 import pytest
 from rclpy.time import Time
 
-from ik_node.errors import GoalError
-from ik_node.model.urdf import read_urdf
-from ik_node.node import frames
+from ik_node.base.errors import GoalError
+from ik_node.model.description.urdf import read_urdf
+from ik_node.node.state import frames
 
 TREE = read_urdf(ARM)
 

@@ -10,7 +10,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 from test_fuzz_messages import ONCE, sound
 import yaml
 
-from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER
+from ik_node.ros.parameters.tables import IK_NODE, SIM_CONTROLLER
 
 TABLES = {'ik_node': IK_NODE, 'sim_controller': SIM_CONTROLLER}
 NUMBERS = st.sampled_from((0.0, -0.0, 1.0, -1.0, 0.05, 0.5, 3.0, 1e9, -1e300, 1.7e308, 5e-324,

@@ -5,8 +5,8 @@
 from harness import ARM, COLD_START, process
 import pytest
 
-from ik_node.ros.given_parameters import complaints
-from ik_node.ros.parameters import IK_NODE
+from ik_node.ros.parameters.given_parameters import complaints
+from ik_node.ros.parameters.tables import IK_NODE
 
 KNOWN = [row.name for row in IK_NODE]
 MEANT = "did you mean 'motion.velocity_scale'?"

@@ -14,9 +14,9 @@ import pytest
 from rclpy.clock import ClockType
 from rclpy.time import Time
 
-from ik_node.errors import GoalError, Reason
-from ik_node.node.stamp_check import FUTURE_SLACK_S, message_age, StampCheck
-from ik_node.ros.messages import matrices_from_poses, matrix_from_pose
+from ik_node.base.errors import GoalError, Reason
+from ik_node.node.state.stamp_check import FUTURE_SLACK_S, message_age, StampCheck
+from ik_node.ros.messages.conversion import matrices_from_poses, matrix_from_pose
 
 NOW = 1_000_000_000_000  # ns
 MAX_AGE = 5.0            # s

@@ -5,10 +5,10 @@
 from harness import ROOT
 import pytest
 
-from ik_node.command_line.send_goal import parse, VALUE_ARGUMENTS
-from ik_node.goal_kinds import GOAL_KINDS, goal_options, Orientation
-from ik_node.node.goal_kinds import GoalStarter
-from ik_node.ros.messages import message_class
+from ik_node.node.intake.goal_starter import GoalStarter
+from ik_node.ros.messages.conversion import message_class
+from ik_node.ros.messages.goal_kinds import GOAL_KINDS, goal_options, Orientation
+from ik_node.tools.arguments.send_goal import parse, VALUE_ARGUMENTS
 from scripts.reference import documents, POLICY_FILE, with_goal_topics, with_goals
 
 STREAMED = {kind.name for kind in GOAL_KINDS if kind.streamed}
@@ -67,7 +67,7 @@ def arguments_of(option, folder):
 @pytest.mark.parametrize('kind', GOAL_KINDS, ids=lambda kind: kind.name)
 def test_every_kind_has_its_options(tmp_path, kind):
     """What send_goal takes by them is a goal of this kind."""
-    from ik_node.commands.send_goal import make_goal
+    from ik_node.tools.send_goal import make_goal
     assert bool(kind.options) is not kind.streamed
     for option in kind.options:
         options = parse(arguments_of(option, tmp_path))
@@ -78,6 +78,6 @@ def test_every_kind_has_its_options(tmp_path, kind):
 
 def test_values_of_options_are_known():
     """Each has its arguments for argparse, and every one that is converted is one of them."""
-    from ik_node.commands.send_goal import VALUE_READERS
+    from ik_node.tools.send_goal import VALUE_READERS
     assert {option.value for option in goal_options()} == {*VALUE_ARGUMENTS}
     assert {*VALUE_READERS} <= {*VALUE_ARGUMENTS}

@@ -33,8 +33,8 @@ import pinocchio as pin
 import pytest
 from sensor_msgs.msg import JointState
 
-from ik_node.errors import GoalError, Reason
-from ik_node.ros.messages import tolerance_from_covariance
+from ik_node.base.errors import GoalError, Reason
+from ik_node.ros.messages.conversion import tolerance_from_covariance
 
 HERE = tip(READY)
 

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from rclpy.qos import HistoryPolicy, QoSProfile
 
-from ik_node.errors import GoalError, Reason
-from ik_node.node.goal_kinds import GoalStarter
-from ik_node.node.goal_queue import GoalQueue
-from ik_node.node.goal_subscriptions import GoalSubscriptions
-from ik_node.ros.status_messages import GoalState
+from ik_node.base.errors import GoalError, Reason
+from ik_node.node.goals.goal_queue import GoalQueue
+from ik_node.node.intake.goal_starter import GoalStarter
+from ik_node.node.intake.goal_subscriptions import GoalSubscriptions
+from ik_node.ros.messages.status_messages import GoalState
 
 BURST = samples(usual=2000, nightly=3000)
 

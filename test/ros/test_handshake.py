@@ -7,7 +7,7 @@ import signal
 import pytest
 from std_msgs.msg import Empty
 
-from ik_node.ros.handshake import wait_for
+from ik_node.ros.middleware.handshake import wait_for
 
 
 def test_ctrl_c_takes_effect_between_two_messages(probe):

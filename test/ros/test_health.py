@@ -14,7 +14,7 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.node.health_checks import Check, verdict
+from ik_node.node.state.health_checks import Check, verdict
 from scripts.reference import with_checks
 
 HEALTH = '/ik_node: health'

@@ -10,8 +10,8 @@ from harness import ARM
 from nightly import usual_first
 import pytest
 
-from ik_node.model.mesh_files import resolve
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.mesh_files import resolve
+from ik_node.model.description.urdf import parse_urdf
 
 pytestmark = pytest.mark.skipif(find_spec('trimesh') is None,
                                 reason='trimesh is not installed (extra "viewer")')
@@ -59,7 +59,7 @@ sys.addaudithook(_watch)
 def test_meshes(tmp_path, name):
     """Drawn, or a warning and primitives in its place; nothing outside its folder is read."""
     global OPENED
-    from ik_node.ui.viewer.link_meshes import link_bodies
+    from ik_node.ui.viewer.drawing.link_meshes import link_bodies
     (tmp_path / name).write_bytes(BODIES[name])
     tree = parse_urdf(ARM.read_text().replace(
         '<link name="tool0"/>', '<link name="tool0"><visual><geometry><mesh '

@@ -37,7 +37,7 @@ from visualization_msgs.msg import (
 )
 from visualization_msgs.srv import GetInteractiveMarkers
 
-from ik_node.ros.qos import LATCHED_QOS
+from ik_node.ros.middleware.qos import LATCHED_QOS
 
 HERE = tip(READY)
 NEAR = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.0, 0.1) @ HERE.rotation,

@@ -13,9 +13,9 @@ import pytest
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.node.goal_queue import START_GRACE_S
-from ik_node.node.motion import MAX_PLANS
-from ik_node.ros.joint_states import JointStates, MAX_JOINT_NAMES
+from ik_node.node.execution.motion import MAX_PLANS
+from ik_node.node.goals.goal_queue import START_GRACE_S
+from ik_node.ros.messages.joint_states import JointStates, MAX_JOINT_NAMES
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 GOAL = (0.4, 0.1, 0.4)

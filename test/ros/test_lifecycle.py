@@ -34,12 +34,12 @@ import rclpy
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.errors import GoalError, IkNodeError, Reason
-from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.node.active_flag import ActiveFlag
-from ik_node.node.outputs import Commands, make_output
-from ik_node.node.settings import start_options
-from ik_node.ros.parameters import IK_NODE
+from ik_node.base.errors import GoalError, IkNodeError, Reason
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
+from ik_node.node.execution.outputs import Commands, make_output
+from ik_node.node.robot.settings import start_options
+from ik_node.node.state.active_flag import ActiveFlag
+from ik_node.ros.parameters.tables import IK_NODE
 
 # What a node has in every state.
 OWN = '^/rosout|parameter|transition|type_description|(change|get|available)_states?$'
@@ -339,7 +339,7 @@ def test_nothing_leaves_through_a_shut_gate(probe, kind):
 
 
 BROKEN = """
-from ik_node.node.motion import Motion
+from ik_node.node.execution.motion import Motion
 def stop(self, reason, sentence):
     raise ZeroDivisionError('of the test')
 Motion.stop = stop

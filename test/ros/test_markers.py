@@ -38,10 +38,16 @@ from scenes import (
 )
 from visualization_msgs.msg import Marker
 
-from ik_node.model.shapes import Shape
-from ik_node.node.display import ARROW_SIZE, ARROW_SIZE_RANGE_M
-from ik_node.ros.markers import Ghost, goal_markers, joint_markers, reason_marker, text_marker
-from ik_node.ros.parameters import INTERACTIVE_GOAL
+from ik_node.model.description.shapes import Shape
+from ik_node.node.show.display import ARROW_SIZE, ARROW_SIZE_RANGE_M
+from ik_node.ros.messages.markers import (
+    Ghost,
+    goal_markers,
+    joint_markers,
+    reason_marker,
+    text_marker,
+)
+from ik_node.ros.parameters.tables import INTERACTIVE_GOAL
 from ik_node.solver.goal import Goal
 from ik_node.solver.reachability import Colour
 

@@ -15,7 +15,7 @@ from std_msgs.msg import ColorRGBA
 from test_scene_messages import cloud_of
 from visualization_msgs.msg import Marker, MarkerArray, UVCoordinate
 
-from ik_node.node.message_reader import read_message
+from ik_node.node.scene.message_reader import read_message
 
 TEXTS = st.text('abcé漢\n', max_size=6)
 NUMBERS = st.floats(allow_nan=False, width=32)

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from ik_node.collision.model import ADJACENT_REASON, DISABLED_REASON
-from ik_node.collision.scene import Scene
-from ik_node.errors import ParameterError
-from ik_node.node.moveit_scene_messages import apply_matrix, MAX_DEFAULT_PAIRS, SceneTarget
+from ik_node.base.errors import ParameterError
+from ik_node.collision.distances.model import ADJACENT_REASON, DISABLED_REASON
+from ik_node.collision.scene.scene import Scene
+from ik_node.node.scene.moveit_scene_messages import apply_matrix, MAX_DEFAULT_PAIRS, SceneTarget
 
 LINKS = 'base', 'upper', 'fore', 'hand'
 UNCHECKED = {frozenset(('base', 'upper')): ADJACENT_REASON, frozenset(('base', 'fore')): '',

@@ -29,8 +29,8 @@ from shape_msgs.msg import Plane, SolidPrimitive
 from test_scene_topics import blocked, LEFT, NO_DETOURS, post as marker_post, RIGHT
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_node.collision.scene import Scene
-from ik_node.node.moveit_scene_messages import fill_collision_object, parts_of
+from ik_node.collision.scene.scene import Scene
+from ik_node.node.scene.moveit_scene_messages import fill_collision_object, parts_of
 
 pytest.importorskip('moveit_msgs', reason=NOT_BUILT)
 POST = 0.45, 0.0, 0.7

@@ -7,7 +7,7 @@ import pytest
 from std_msgs.msg import String
 from test_named_poses import ASIDE, group_state, Poses, SRDF
 
-from ik_node.ros.qos import LATCHED_QOS
+from ik_node.ros.middleware.qos import LATCHED_QOS
 
 FOLDED = [0.0, 0.3, 1.29, 0.0, 2.0, 0.0]  # the hand in the arm
 

@@ -20,10 +20,10 @@ from visualization_msgs.msg import MarkerArray
 import yaml
 
 from ik_node.client import Arm, ClientError
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.scene import Scene
-from ik_node.collision.tool_file import read_tools
-from ik_node.ros.status_messages import values_of
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene import Scene
+from ik_node.collision.scene.tool_file import read_tools
+from ik_node.ros.messages.status_messages import values_of
 
 NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)

@@ -12,8 +12,8 @@ from rclpy.node import Node
 from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
 
-from ik_node.ros.qos import BEST_EFFORT_QOS
-from ik_node.ros.status_messages import STREAM_PAUSE_S
+from ik_node.ros.messages.status_messages import STREAM_PAUSE_S
+from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
 from ik_node.ui import node_client as under_test
 from ik_node.ui.node_client import Commands, Kind
 

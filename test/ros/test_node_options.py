@@ -6,8 +6,13 @@ from dataclasses import fields, is_dataclass
 
 import pytest
 
-from ik_node.ros.node_parameters import options_of
-from ik_node.ros.parameters import HANDHELD_NODE, INTERACTIVE_GOAL, SIM_CONTROLLER, VIEWER_NODE
+from ik_node.ros.parameters.node_parameters import options_of
+from ik_node.ros.parameters.tables import (
+    HANDHELD_NODE,
+    INTERACTIVE_GOAL,
+    SIM_CONTROLLER,
+    VIEWER_NODE,
+)
 from ik_node.simulation.options import SimulationOptions
 from ik_node.ui.handheld.options import HandheldOptions
 from ik_node.ui.interactive_goal_options import InteractiveGoalOptions

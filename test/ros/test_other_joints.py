@@ -15,11 +15,11 @@ from sensor_msgs.msg import JointState
 from two_arms import TWO_ARMS
 
 from ik_node.collision import arm_bodies
-from ik_node.collision.certificate import certify_edge
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.other_joints import OtherJoint, REST_ROOM
+from ik_node.collision.distances.certificate import certify_edge
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.other_joints import OtherJoint, REST_ROOM
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 
 TREE = parse_urdf(TWO_ARMS.read_text(encoding='utf-8'))
 CHAIN = make_chain(TREE, 'base_link', 'left_tool')

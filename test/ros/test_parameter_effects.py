@@ -11,19 +11,19 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import read_urdf
+from ik_node.model.description.urdf import read_urdf
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.following.follower import Follower
-from ik_node.motion.limits import PositionLimits
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.tip_speed import tip_rates
 from ik_node.motion.tool_path.plan import plan_path
-from ik_node.motion.trajectory import MotionState
-from ik_node.node.settings import make_settings
-from ik_node.ros.parameters import IK_NODE
+from ik_node.motion.trajectory.limits import PositionLimits
+from ik_node.motion.trajectory.tip_speed import tip_rates
+from ik_node.motion.trajectory.trajectory import MotionState
+from ik_node.node.robot.settings import make_settings
+from ik_node.ros.parameters.tables import IK_NODE
 
 SIX_AXES = make_chain(read_urdf(ARM))
 DEFAULTS = {row.name: row.default for row in IK_NODE}

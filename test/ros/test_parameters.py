@@ -13,7 +13,7 @@ import pytest
 from rcl_interfaces.srv import DescribeParameters, GetParameters
 import yaml
 
-from ik_node.ros.parameters import IK_NODE, SIM_CONTROLLER, VIEWER_NODE
+from ik_node.ros.parameters.tables import IK_NODE, SIM_CONTROLLER, VIEWER_NODE
 from scripts.reference import reasons_text, with_tables, yaml_text
 
 ROOT = Path(__file__).parents[2]

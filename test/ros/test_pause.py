@@ -27,7 +27,7 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_node.ros.status_messages import values_of
+from ik_node.ros.messages.status_messages import values_of
 
 AWAY = [READY[0] + 1.5, READY[1] + 0.2, READY[2] - 0.1, *READY[3:]]
 SLOW = {'motion__velocity_scale': 0.3}

@@ -10,18 +10,18 @@ from harness import ARM
 import numpy as np
 import pytest
 
-from ik_node.errors import Reason
+from ik_node.base.errors import Reason
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import read_urdf
+from ik_node.model.description.urdf import read_urdf
 from ik_node.node import recorder
-from ik_node.node.goal_status import GoalTask, StatusReporter
+from ik_node.node.goals.goal_status import GoalTask, StatusReporter
 from ik_node.node.recorder import MAX_WAITING_RECORDINGS, Recorder
-from ik_node.node.robot import Robot
-from ik_node.node.settings import make_settings
+from ik_node.node.robot.robot import Robot
+from ik_node.node.robot.settings import make_settings
 from ik_node.replay import load
 from ik_node.replay.calls import SolveCall
-from ik_node.ros.parameters import IK_NODE
-from ik_node.ros.status_messages import GoalState
+from ik_node.ros.messages.status_messages import GoalState
+from ik_node.ros.parameters.tables import IK_NODE
 from ik_node.solver.goal import Goal
 
 DEFAULTS = {row.name: row.default for row in IK_NODE}

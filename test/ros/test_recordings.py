@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 from std_srvs.srv import SetBool
 
+from ik_node.base.text import quote
 from ik_node.replay import load
 from ik_node.replay.calls import (
     ArcPoses,
@@ -34,8 +35,7 @@ from ik_node.replay.calls import (
     RemedyCall,
     ResumeCall,
 )
-from ik_node.ros.status_messages import home_number
-from ik_node.text import quote
+from ik_node.ros.messages.status_messages import home_number
 
 HERE = tip(READY)
 SIDE = [1.2, *READY[1:]]  # of the post; READY is behind it
@@ -49,7 +49,7 @@ import sys
 for name in ('rclpy', 'rcl_interfaces', 'std_msgs', 'geometry_msgs', 'diagnostic_msgs',
              'builtin_interfaces', 'ament_index_python', 'lifecycle_msgs', 'sensor_msgs'):
     sys.modules[name] = None
-from ik_node.commands.replay import report
+from ik_node.tools.replay import report
 from ik_node.replay import load
 print('differ', sum(report(load(file)) for file in sys.argv[1:]))
 """

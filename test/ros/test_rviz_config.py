@@ -34,8 +34,8 @@ from visualization_msgs.msg import InteractiveMarkerFeedback, InteractiveMarkerU
 from visualization_msgs.srv import GetInteractiveMarkers
 import yaml
 
-from ik_node.model.urdf import read_urdf
-from ik_node.ros.qos import LATCHED_QOS
+from ik_node.model.description.urdf import read_urdf
+from ik_node.ros.middleware.qos import LATCHED_QOS
 from ik_node.ui.rviz_config import adapted
 
 # What RViz's displays subscribe to, and where the topic stands.

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from builtin_interfaces.msg import Time
 import pytest
 
-from ik_node.errors import IkNodeError, Reason
-from ik_node.node import scene_changes
-from ik_node.node.goal_status import GoalTask
-from ik_node.node.scene_changes import SceneChanges
+from ik_node.base.errors import IkNodeError, Reason
+from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.scene import scene_changes
+from ik_node.node.scene.scene_changes import SceneChanges
 
 NO_OTHERS = SimpleNamespace(period=1.0, look=lambda: False, warn=lambda: None)
 

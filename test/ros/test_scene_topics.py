@@ -15,10 +15,10 @@ from sensor_msgs.msg import PointCloud2
 from test_scene_messages import cloud_of
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.scene import Scene
-from ik_node.ros.body_markers import body_markers, MAX_SHOWN_PARTS
-from ik_node.ros.handshake import greet
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene import Scene
+from ik_node.ros.messages.body_markers import body_markers, MAX_SHOWN_PARTS
+from ik_node.ros.middleware.handshake import greet
 
 NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)

@@ -27,8 +27,8 @@ import pinocchio as pin
 import pytest
 import rclpy
 
-from ik_node.ros.qos import STATUS_QOS
-from ik_node.ros.status_messages import stamp_text
+from ik_node.ros.messages.status_messages import stamp_text
+from ik_node.ros.middleware.qos import STATUS_QOS
 
 EXAMPLES = Path(__file__).parents[2] / 'examples'
 HERE = tip(READY)
@@ -262,7 +262,7 @@ def test_interrupted(number):
 
 LEAVING = """
 import rclpy
-from ik_node.ros.process import leave
+from ik_node.ros.middleware.process import leave
 rclpy.init()
 node = rclpy.create_node('send_goal')
 rclpy.shutdown()  # as the signal handler of rclpy does, at any moment

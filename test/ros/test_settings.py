@@ -9,12 +9,12 @@ from harness import ARM
 import numpy as np
 import pytest
 
-from ik_node.collision.tool_file import Tool
+from ik_node.collision.scene.tool_file import Tool
 from ik_node.model.chain import Chain, make_chain
+from ik_node.model.description.urdf import read_urdf
 from ik_node.model.tool import tool_pose
-from ik_node.model.urdf import read_urdf
-from ik_node.node.settings import make_settings
-from ik_node.ros.parameters import IK_NODE
+from ik_node.node.robot.settings import make_settings
+from ik_node.ros.parameters.tables import IK_NODE
 from ik_node.solver.solver import Solver
 
 CHAIN = make_chain(read_urdf(ARM))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.ros.parameters import SIM_CONTROLLER
+from ik_node.ros.parameters.tables import SIM_CONTROLLER
 
 pytestmark = pytest.mark.real_time
 

@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from ik_node.ros.description import RETRY_PERIOD_S
-from ik_node.ros.status_messages import values_of
+from ik_node.ros.messages.status_messages import values_of
 
 LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
 LINKS = '<link name="a"/><link name="b"/>'

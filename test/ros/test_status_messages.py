@@ -5,9 +5,9 @@
 from diagnostic_msgs.msg import DiagnosticStatus
 import pytest
 
+from ik_node.base.errors import Reason
 from ik_node.client.answers import Answer
-from ik_node.errors import Reason
-from ik_node.ros.status_messages import GoalState, level_of, plain_values
+from ik_node.ros.messages.status_messages import GoalState, level_of, plain_values
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 

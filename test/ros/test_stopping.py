@@ -20,12 +20,12 @@ from std_msgs.msg import Empty, String
 from std_srvs.srv import Trigger
 from test_goal_order import goals_of, nothing
 
-from ik_node.node.send_order import Precedence
+from ik_node.node.state.send_order import Precedence
 from ik_node.ros import repeated_stop
-from ik_node.ros.executor import make_executor
-from ik_node.ros.message_origin import host_of, OneCopy, request_origin, tell_origin
+from ik_node.ros.messages.status_messages import GoalState
+from ik_node.ros.middleware.executor import make_executor
+from ik_node.ros.middleware.message_origin import host_of, OneCopy, request_origin, tell_origin
 from ik_node.ros.repeated_stop import HALT_PERIOD_S, NO_ANSWER_S, RepeatedStop
-from ik_node.ros.status_messages import GoalState
 
 NODE_LIMITS = {}  # a ramp takes a while
 FAR = [1.5, *READY[1:]]

@@ -30,7 +30,7 @@ import pytest
 from sensor_msgs.msg import JointState
 from streams import HERE, speeds, stream_answer, Target
 
-from ik_node.ros.status_messages import answers_stream, STREAM_PAUSE_S
+from ik_node.ros.messages.status_messages import answers_stream, STREAM_PAUSE_S
 
 pytestmark = pytest.mark.real_time
 NODE_LIMITS = {}  # those of the node by default

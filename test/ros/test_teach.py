@@ -17,9 +17,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_node.client import Arm, ClientError, GoalNotReachedError, TaughtPath
-from ik_node.commands.teach import parse
-from ik_node.ros.messages import way_points_message
+from ik_node.ros.messages.conversion import way_points_message
 from ik_node.ros.state_recorder import StateRecorder
+from ik_node.tools.teach import parse
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 DOCUMENT = 'docs/how_to/teach.md'

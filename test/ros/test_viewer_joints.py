@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 
 pytestmark = pytest.mark.skipif(find_spec('viser') is None,
                                 reason='viser is not installed (extra "viewer")')
@@ -29,7 +29,7 @@ CHAIN = make_chain(parse_urdf(
     ('slides', -0.01, 0.0)])
 def test_only_joints_without_limits_lose_turns(name, position, shown):
     """A joint just outside its limit is shown at that limit, not at the other one."""
-    from ik_node.ui.viewer.joint_sliders import shown_posture
+    from ik_node.ui.viewer.panels.joint_sliders import shown_posture
     assert shown_posture(CHAIN, {name: position}) == {name: pytest.approx(shown, abs=1e-9)}
 
 
@@ -37,7 +37,7 @@ class Panel:
     """A panel whose page is played: handlers of its controls, ghosts and goals."""
 
     def __init__(self, server):
-        from ik_node.ui.viewer.joint_sliders import JointPanel
+        from ik_node.ui.viewer.panels.joint_sliders import JointPanel
         self.changes, self.clicks, self.shown, self.goals = {}, [], [], []
         inbox = SimpleNamespace(
             on_change=lambda slider, do: self.changes.update({slider.label: do}),

@@ -33,7 +33,7 @@ from std_msgs.msg import String
 from test_named_poses import ASIDE, group_state
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_node.ros.qos import LATCHED_QOS
+from ik_node.ros.middleware.qos import LATCHED_QOS
 
 pytest.importorskip('playwright', reason='playwright is not installed')
 

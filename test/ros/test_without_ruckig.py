@@ -6,7 +6,7 @@ from harness import ARM, latest, process, QUICK, READY
 import numpy as np
 from std_srvs.srv import Trigger
 
-from ik_node.motion.ruckig_motion import NO_RUCKIG_NOTICE
+from ik_node.motion.direct.ruckig_motion import NO_RUCKIG_NOTICE
 
 WITHOUT_RUCKIG = "import sys; sys.modules['ruckig'] = None\n"
 FAR = [1.2, 0.1, -0.6, 0.3, 1.2, 0.5]

@@ -36,9 +36,9 @@ from time import monotonic, sleep
 from typing import NamedTuple, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ik_node.collision.model import CollisionModel
+    from ik_node.collision.distances.model import CollisionModel
     from ik_node.model.chain import Chain
-    from ik_node.model.urdf import Tree
+    from ik_node.model.description.urdf import Tree
 
 LOADER_VARIABLE = 'IK_NODE_TEST_LOADER'  # the socket of the process that forks servers
 START_TIMEOUT_S = 240.0  # the kernels may have to be compiled first
@@ -50,8 +50,8 @@ PR_SET_PDEATHSIG = 1
 READ_AT_START = 'IK_NODE_', 'FASTDDS_', 'FASTRTPS_', 'PYTEST_', 'ROS_', 'XDG_CACHE_'
 PROGRAMS = ('ik_node.node.node', 'ik_node.simulation.node', 'ik_node.ui.viewer.node',
             'ik_node.ui.handheld.node',
-            'ik_node.workspace.command', 'ik_node.commands.send_goal', 'ik_node.commands.teach',
-            'ik_node.doctor.command')
+            'ik_node.tools.workspace.command', 'ik_node.tools.send_goal', 'ik_node.tools.teach',
+            'ik_node.tools.doctor.command')
 
 
 # ---- the side of the test run -----------------------------------------------
@@ -171,9 +171,9 @@ def load() -> None:
         with suppress(ImportError):  # the program will say so
             import_module(program)
     from ik_node.kinematics.arm import forward_kinematics, singular_values
-    from ik_node.motion.point_to_point import warm_up
-    from ik_node.node.preparation import Kernels, load_kernels
-    from ik_node.node.settings import make_settings
+    from ik_node.motion.direct.point_to_point import warm_up
+    from ik_node.node.goals.preparation import Kernels, load_kernels
+    from ik_node.node.robot.settings import make_settings
     from ik_node.solver.goal import Goal
     from ik_node.solver.solver import Solver
     tree, chain, values = robot()
@@ -195,16 +195,16 @@ def load() -> None:
 def robot() -> tuple[Tree, Chain, dict[str, object]]:
     """Return the arm for which kernels are loaded, and the default parameters of the node."""
     from ik_node.model.chain import make_chain
-    from ik_node.model.urdf import read_urdf
-    from ik_node.ros.parameters import IK_NODE
+    from ik_node.model.description.urdf import read_urdf
+    from ik_node.ros.parameters.tables import IK_NODE
     tree = read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf')
     return tree, make_chain(tree), {row.name: row.default for row in IK_NODE}
 
 
 def collisions_of(tree: Tree, chain: Chain, values: dict[str, object]) -> CollisionModel:
     """Return the collision model of :func:`robot`, whose kernels are loaded with it."""
-    from ik_node.node.collisions import load_collisions
-    from ik_node.node.settings import start_options
+    from ik_node.node.robot.collisions import load_collisions
+    from ik_node.node.robot.settings import start_options
     return load_collisions(tree, chain, start_options(values), logging.getLogger())
 
 

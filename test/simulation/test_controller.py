@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ik_node.motion.action_goal import ActiveGoal, GoalStatus, ResultCode, Tolerances
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 from ik_node.simulation.joints import Following, LaggingPlant, Measuring, Sensors
 

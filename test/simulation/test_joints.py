@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
 
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.simulation.joints import Following, LaggingPlant, Measuring, Sensors
 
 HOME = np.array([0.1, -0.2, 0.3])

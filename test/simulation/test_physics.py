@@ -12,10 +12,10 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.errors import ParameterError, UrdfError
+from ik_node.base.errors import ParameterError, UrdfError
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
-from ik_node.motion.trajectory import MotionState
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.simulation.physics import PhysicsPlant, SERVO_BANDWIDTH_RAD_S
 
 ARMS = ['six_axis_arm', 'ur5', 'panda']

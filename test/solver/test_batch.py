@@ -12,7 +12,7 @@ import pytest
 import robots
 
 import ik_node
-from ik_node.errors import GoalError, ParameterError, Reason
+from ik_node.base.errors import GoalError, ParameterError, Reason
 from ik_node.solver.batch import BatchResult
 from ik_node.solver.solver import Solver
 

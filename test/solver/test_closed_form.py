@@ -12,14 +12,14 @@ import pinocchio as pin
 import pytest
 import robots
 
+from ik_node.base.se3 import distance
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.kernels import compiled, joint_frames
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
-from ik_node.se3 import distance
+from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver import branches
 from ik_node.solver.arm_geometry import closed_form_of
-from ik_node.solver.compiled import closed_form as kernels, subproblems
+from ik_node.solver.closed_form import closed_form as kernels, subproblems
 from ik_node.solver.solver import Solver
 
 SIX_AXES = [name for name, arm in robots.ARMS.items() if arm.n == 6]

@@ -6,7 +6,7 @@ from answers import FREE, solver, tip_pose
 import numpy as np
 import pytest
 
-from ik_node.errors import GoalError, Reason
+from ik_node.base.errors import GoalError, Reason
 from ik_node.solver.goal import EXACT_TOLERANCE, Goal
 
 Q = np.array([0.1, -1.0, 1.5, 0.3, 0.8, 0.0])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.errors import Reason
+from ik_node.base.errors import Reason
 
 LIMITED = ['six_axis_arm', 'panda', 'z1', 'baxter']
 

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.errors import ParameterError, Reason
+from ik_node.base.errors import ParameterError, Reason
 from ik_node.kinematics.arm import load_urdf
 from ik_node.solver.goal import Goal
 from ik_node.solver.reachability import Colour, judge, Thresholds

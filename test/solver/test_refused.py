@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.errors import GoalError, IkNodeError, ParameterError, Reason
+from ik_node.base.errors import GoalError, IkNodeError, ParameterError, Reason
 from ik_node.solver import tables
-from ik_node.solver.compiled.entry import ROW_COUNT
-from ik_node.solver.compiled.layout import JOINT_VALUES, NOT_MODERATE
+from ik_node.solver.descent.entry import ROW_COUNT
+from ik_node.solver.descent.layout import JOINT_VALUES, NOT_MODERATE
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 from ik_node.solver.warm_up import warm_up

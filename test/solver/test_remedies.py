@@ -14,12 +14,12 @@ import pytest
 from remedy_oracle import least_shift, least_turn
 import robots
 
-from ik_node.collision.ground import ground_body
-from ik_node.collision.scene import Scene
-from ik_node.errors import Reason
+from ik_node.base.errors import Reason
+from ik_node.base.se3 import pose, rotation_about
+from ik_node.collision.bodies.ground import ground_body
+from ik_node.collision.scene.scene import Scene
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
-from ik_node.se3 import pose, rotation_about
+from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import OtherOption, remedy_values, Shift, Turn, WiderLimit, with_best
 from ik_node.solver.remedy_search import remedies_of

@@ -9,8 +9,8 @@ import robots
 from two_arms import model, TREE
 
 from ik_node import Goal, load_tree, TreeSolver
-from ik_node.errors import GoalError, ParameterError, Reason
-from ik_node.se3 import pose
+from ik_node.base.errors import GoalError, ParameterError, Reason
+from ik_node.base.se3 import pose
 
 TWO_ARMS = robots.OWN / 'two_arms.urdf'
 LEFT, RIGHT = 'left_tool', 'right_tool'

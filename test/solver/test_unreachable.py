@@ -20,10 +20,10 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.errors import Reason
+from ik_node.base.errors import Reason
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
-from ik_node.solver.compiled.layout import SQUARED_ERROR
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.solver.descent.layout import SQUARED_ERROR
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 

@@ -10,9 +10,9 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.attempt import descend, Ending
 from ik_node.textbook.locked_joints import hold

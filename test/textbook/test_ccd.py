@@ -11,7 +11,7 @@ import pytest
 import robots
 
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.ccd import best_position, ccd, nearest_allowed
 from ik_node.textbook.options import ClassicOptions, Limits

@@ -10,17 +10,17 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.textbook import compare_plots
-from ik_node.textbook.compare import ALL_METHODS, main
-from ik_node.textbook.compare_runs import (
+from ik_node.textbook.methods import TEXTBOOK_METHODS
+from ik_node.textbook.options import ClassicOptions
+from ik_node.tools.compare import compare_plots
+from ik_node.tools.compare.command import ALL_METHODS, main
+from ik_node.tools.compare.compare_runs import (
     compare,
     PRODUCTION_METHOD,
     reachable_goals,
     RESTARTS_METHOD,
     Runner,
 )
-from ik_node.textbook.methods import TEXTBOOK_METHODS
-from ik_node.textbook.options import ClassicOptions
 
 FAST = ['pseudo_inverse', 'damped_least_squares']
 

@@ -11,16 +11,16 @@ import pytest
 import robots
 from two_links import closed_form_distance, PLANAR, tip_position
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 from ik_node.textbook.attempt import descend
-from ik_node.textbook.key_postures import key_postures, pose_differences
+from ik_node.textbook.by_example.key_postures import key_postures, pose_differences
+from ik_node.textbook.by_example.solved_poses import arm_key, SOLVED_POSE_COUNT, solved_poses
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
-from ik_node.textbook.solved_poses import arm_key, SOLVED_POSE_COUNT, solved_poses
 from ik_node.textbook.task import Task
 
 ALONE = ClassicOptions(max_iterations=1)

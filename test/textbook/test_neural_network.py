@@ -10,15 +10,15 @@ import pytest
 import robots
 from two_links import closed_form_distance, PLANAR, tip_position
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.attempt import descend
-from ik_node.textbook.compare_runs import compare, Runner
-from ik_node.textbook.neural_network import Network, trained
+from ik_node.textbook.by_example.neural_network import Network, trained
+from ik_node.textbook.by_example.solved_poses import arm_key
 from ik_node.textbook.options import ClassicOptions
-from ik_node.textbook.solved_poses import arm_key
+from ik_node.tools.compare.compare_runs import compare, Runner
 
 ALONE = ClassicOptions(max_iterations=1)
 

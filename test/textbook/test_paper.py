@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks.methods import paper, paper_plots
 from benchmarks.methods.__main__ import main, paper_table
-from ik_node.errors import ParameterError
-from ik_node.textbook.compare import ALL_METHODS
+from ik_node.base.errors import ParameterError
+from ik_node.tools.compare.command import ALL_METHODS
 
 LENGTHS = np.array([90.0, 60.0, 90.0, 150.0, 150.0, 90.0])
 

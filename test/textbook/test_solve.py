@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.errors import ParameterError, Reason
+from ik_node.base.errors import ParameterError, Reason
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 from ik_node.textbook import TEXTBOOK_METHODS

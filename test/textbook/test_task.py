@@ -8,7 +8,7 @@ import pytest
 import robots
 
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.task import left_jacobian_inverse, Task
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.ui.handheld import certificate as under_test
 from ik_node.ui.handheld.certificate import (
     cache_folder,

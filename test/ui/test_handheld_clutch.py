@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from ik_node.errors import GoalError
-from ik_node.se3 import pose
+from ik_node.base.errors import GoalError
+from ik_node.base.se3 import pose
 from ik_node.ui.handheld.clutch import (
     Clutch,
     ClutchOptions,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from ik_node.errors import GoalError
+from ik_node.base.errors import GoalError
 from ik_node.ui.handheld.clutch import HandSample
 from ik_node.ui.handheld.page_messages import (
     FollowSettings,

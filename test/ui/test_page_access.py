@@ -15,7 +15,7 @@ from websockets.asyncio.client import connect as connect_async
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.ui.handheld.certificate import own_certificate, server_context
 from ik_node.ui.handheld.page_server import PageServer, ServedAddress
 from ik_node.ui.page_access import is_loopback, LOCAL_HOST, MAX_STRANGERS, page_address

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import robots
 
+from ik_node.base.se3 import pose, rotation_from_rpy
 from ik_node.kinematics.links import link_poses
-from ik_node.model.mesh_files import resolve
-from ik_node.model.shapes import link_shapes
-from ik_node.model.urdf import parse_urdf, read_urdf
-from ik_node.se3 import pose, rotation_from_rpy
+from ik_node.model.description.mesh_files import resolve
+from ik_node.model.description.shapes import link_shapes
+from ik_node.model.description.urdf import parse_urdf, read_urdf
 from ik_node.ui.robot_shapes import drawable, STAND_IN_COLOUR
 
 JOINTS = ('<joint name="j" type="revolute"><origin xyz="0.3 -0.2 0.6"/><parent link="a"/>'
@@ -136,7 +136,7 @@ def test_a_visual_that_makes_no_sense(inside, words):
 def test_real_robots_are_drawn(name, with_meshes):
     """The code of the page draws them; stand-ins fill the space of the meshes."""
     pytest.importorskip('collada', reason='pycollada is not installed (extra "viewer")')
-    from ik_node.ui.viewer.link_meshes import link_bodies
+    from ik_node.ui.viewer.drawing.link_meshes import link_bodies
     path = robots.ARMS[name].path
     arm = read_urdf(path)
     bodies, warnings = link_bodies(

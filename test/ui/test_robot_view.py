@@ -30,7 +30,7 @@ def server(monkeypatch):
 
 def test_a_pose_reaches_the_window_that_has_moved_the_node(server):
     """``place`` sends nothing if the server knows the pose; ``send`` sends it to all windows."""
-    from ik_node.ui.viewer.robot_view import place, send
+    from ik_node.ui.viewer.drawing.robot_view import place, send
     node = server.scene.add_frame('/node')
     T = np.eye(4)
     T[:3, 3] = 0.1, 0.2, 0.3

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.ui.rviz_config import adapted
 
 ROOT = Path(__file__).parents[2]

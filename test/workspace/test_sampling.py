@@ -13,15 +13,15 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.collision.ground import ground_body
-from ik_node.collision.scene import Scene
-from ik_node.errors import GoalError, ParameterError
+from ik_node.base.errors import GoalError, ParameterError
+from ik_node.collision.bodies.ground import ground_body
+from ik_node.collision.scene.scene import Scene
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import FREE_AXIS, Goal
-from ik_node.workspace import sampling
-from ik_node.workspace.orientations import even_directions, even_orientations, Orientations
-from ik_node.workspace.sampling import sample_workspace, Workspace
+from ik_node.tools.workspace import sampling
+from ik_node.tools.workspace.orientations import even_directions, even_orientations, Orientations
+from ik_node.tools.workspace.sampling import sample_workspace, Workspace
 
 LENGTHS = 0.5, 0.3, 0.1  # of the planar arm
 

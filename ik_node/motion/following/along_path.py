@@ -41,10 +41,10 @@ from ik_node.motion.following.rates import (
     RAMP_JERK_SHARE,
 )
 from ik_node.motion.following.target import predict
-from ik_node.solver.compiled.damped import cholesky_solve
-from ik_node.solver.compiled.layout import EXACT_POSE, HALF_WIDTHS, TIP_AXES, TOLERANCE_AXES
-from ik_node.solver.compiled.nullspace import from_preferred
-from ik_node.solver.compiled.residual import task_columns
+from ik_node.solver.descent.damped import cholesky_solve
+from ik_node.solver.descent.layout import EXACT_POSE, HALF_WIDTHS, TIP_AXES, TOLERANCE_AXES
+from ik_node.solver.descent.nullspace import from_preferred
+from ik_node.solver.descent.residual import task_columns
 
 WEIGHT_RATIO = 4.0  # of the weight of a rad (m); a longer reach counts as this
 DOUBTFUL_VALUE = 4e-3  # of the reach; nearer ones are looked for FAR_AHEAD

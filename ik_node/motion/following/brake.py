@@ -23,7 +23,7 @@ CYCLE_BISECTIONS = 14  # of a cycle, to find how long the desired jerk may last
 
 
 class JointBounds(NamedTuple):
-    """Limits of one joint, in the units of :class:`ik_node.motion.limits.MotionLimits`."""
+    """Limits of one joint, in the units of ``MotionLimits``."""
 
     lower: float
     upper: float

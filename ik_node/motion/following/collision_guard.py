@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_node.collision.certificate import (
+from ik_node.collision.distances.certificate import (
     certify,
     Contact,
     first_contact,
@@ -22,9 +22,9 @@ from ik_node.collision.certificate import (
     NO_SEGMENT,
     START_SLACK_M,
 )
-from ik_node.collision.check import check_work
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.near_pairs import find_near_pairs, NEAR_GAP_M, near_pairs
+from ik_node.collision.distances.check import check_work
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.near_pairs import find_near_pairs, NEAR_GAP_M, near_pairs
 from ik_node.motion.following.commanded import Segment
 from ik_node.motion.following.plan_proof import (
     plan_proof,

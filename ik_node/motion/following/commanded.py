@@ -18,10 +18,10 @@ from math import ceil
 
 import numpy as np
 
-from ik_node.motion.active_trajectory import ActiveTrajectory
+from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.motion.following.cycle import CyclePlan, plan_states, plan_switches
-from ik_node.motion.interpolation import state_at
-from ik_node.motion.limits import LimitRows, MIN_STREAM_SPACING_S
+from ik_node.motion.trajectory.interpolation import state_at
+from ik_node.motion.trajectory.limits import LimitRows, MIN_STREAM_SPACING_S
 
 SEGMENT_HISTORY = 1000  # segments; only those within the look-ahead are needed
 

@@ -14,17 +14,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from ik_node.collision import certificate, check, distance, shapes, sweeps
-from ik_node.collision.certificate import Contact
-from ik_node.collision.model import CollisionModel
-from ik_node.collision.near_pairs import near_pairs, NearPairs
-from ik_node.errors import GoalError, ParameterError, TrajectoryError
-from ik_node.kinematics import kernels, tree_kernels
+from ik_node.base.errors import GoalError, ParameterError, TrajectoryError
+from ik_node.base.text import shown
+from ik_node.collision.bodies import shapes
+from ik_node.collision.distances import certificate, check, distance, sweeps
+from ik_node.collision.distances.certificate import Contact
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.near_pairs import near_pairs, NearPairs
+from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import forward_kinematics, jacobian
 from ik_node.kinematics.kernels import forget_stale, pose_row
+from ik_node.kinematics.tree import tree_kernels
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
-from ik_node.motion.active_trajectory import ActiveTrajectory
+from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.motion.following import (
     along_path,
     brake,
@@ -64,10 +67,10 @@ from ik_node.motion.following.plan_proof import unproved_blocks, write_all_piece
 from ik_node.motion.following.pose_stream import PoseStream
 from ik_node.motion.following.rates import FollowModel, rates_work, time_to_rates
 from ik_node.motion.following.target import correct
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.solver.compiled import damped, layout, nullspace, residual
-from ik_node.solver.compiled.layout import (
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
+from ik_node.solver.descent import damped, layout, nullspace, residual
+from ik_node.solver.descent.layout import (
     BASE_AXES,
     EXACT_POSE,
     GOAL_SIZE,
@@ -76,7 +79,6 @@ from ik_node.solver.compiled.layout import (
     TOLERANCE_AXES,
 )
 from ik_node.solver.goal import checked_pose, FREE_AXIS
-from ik_node.text import shown
 
 FULL_POSE_JOINTS = 6  # of an arm that can hold all axes of the pose
 RESTING_SHARE = 1e-3  # of the velocity limits; slower joints stop, each as fast as it can

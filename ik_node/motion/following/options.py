@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.collision.certificate import Contact
-from ik_node.errors import ParameterError
-from ik_node.motion.trajectory import MotionState
-from ik_node.text import shown
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import shown
+from ik_node.collision.distances.certificate import Contact
+from ik_node.motion.trajectory.trajectory import MotionState
 
 POSE_AXES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 

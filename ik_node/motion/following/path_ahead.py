@@ -18,8 +18,8 @@ import numpy as np
 from ik_node.kinematics.kernels import copy, inner
 from ik_node.motion.following.rates import linearize, RAMP_JERK_SHARE
 from ik_node.motion.following.target import rotate
-from ik_node.solver.compiled.damped import cholesky_solve, gram, substitute
-from ik_node.solver.compiled.layout import HALF_WIDTHS
+from ik_node.solver.descent.damped import cholesky_solve, gram, substitute
+from ik_node.solver.descent.layout import HALF_WIDTHS
 
 PATH_DAMPING = 1.5e-4  # of the reach: smaller singular values are damped
 FAR_AHEAD = 4.0  # rad or m of all joints together

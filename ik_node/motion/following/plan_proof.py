@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.collision.certificate import interval_work, IntervalWork
-from ik_node.collision.check import block_distance, pair_distance, place_parts
-from ik_node.collision.sweeps import approach
+from ik_node.collision.distances.certificate import interval_work, IntervalWork
+from ik_node.collision.distances.check import block_distance, pair_distance, place_parts
+from ik_node.collision.distances.sweeps import approach
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.motion.following.brake import advance, bounds_of, state_after, stop_positions
 from ik_node.motion.following.cycle import write_switches
@@ -42,11 +42,11 @@ class PlanProof(NamedTuple):
     ends, lengths : (4 n,) arrays
         End and duration (s) of the pieces of the motion, with one jerk each.
     c : (6, 4 n, n) array
-        Their polynomials, as :func:`ik_node.collision.certificate.certify` takes them.
+        Their polynomials, as :func:`ik_node.collision.distances.certificate.certify` takes them.
     moved, deviation : (n,) arrays
         How far each joint goes from the start of the motion, and from another posture.
     intervals : IntervalWork
-        Workspace of :func:`ik_node.collision.certificate.first_contact`.
+        Workspace of :func:`ik_node.collision.distances.certificate.first_contact`.
 
     """
 

@@ -24,10 +24,10 @@ import numpy as np
 
 from ik_node.kinematics.kernels import inner, jacobian_columns, joint_frames
 from ik_node.motion.following.brake import speed_to_stop
-from ik_node.motion.limits import LimitRows
-from ik_node.solver.compiled.layout import EXACT_POSE, HALF_WIDTHS, TOLERANCE_AXES
-from ik_node.solver.compiled.nullspace import from_preferred
-from ik_node.solver.compiled.residual import residual, task_columns
+from ik_node.motion.trajectory.limits import LimitRows
+from ik_node.solver.descent.layout import EXACT_POSE, HALF_WIDTHS, TOLERANCE_AXES
+from ik_node.solver.descent.nullspace import from_preferred
+from ik_node.solver.descent.residual import residual, task_columns
 
 SINGULAR_SHARE = 0.07      # of the reach; smaller singular values (m per unit of q) are damped ...
 DAMPING_SHARE = 0.035      # ... by up to this
@@ -59,7 +59,7 @@ class FollowModel(NamedTuple):
     preferred, bias : (n,) arrays
         Preferred positions (rad or m), and how fast the joints go there (1/s).
     goal : (19,) array
-        Row of :mod:`ik_node.solver.compiled.layout`, widths 0 or inf; its pose is written.
+        Row of :mod:`ik_node.solver.descent.layout`, widths 0 or inf; its pose is written.
     gain : float
         1/s, at which the error decays.
     metres_per_radian : float

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import inf
 from numbers import Real
 
-from ik_node.errors import ParameterError
-from ik_node.text import shown
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import shown
 
 ROTATION_AXES = 'rx', 'ry', 'rz'
 

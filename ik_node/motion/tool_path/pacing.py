@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.kinematics.kernels import compiled, inner
-from ik_node.motion import quintic
 from ik_node.motion.tool_path.averaging import average
 from ik_node.motion.tool_path.splines import cell_of, spline_at
+from ik_node.motion.trajectory import quintic
 
 TIP_ROWS = 8                   # acceleration limits of the tip: two octagons, linear and angular
 MIN_FACTOR = 1e-12             # smaller factors of u and x are zero
@@ -292,7 +292,7 @@ def peak_shares(lengths, c, limits):
     Parameters
     ----------
     lengths, c : arrays
-        From :func:`ik_node.motion.interpolation.segments`.
+        From :func:`ik_node.motion.trajectory.interpolation.segments`.
     limits : LimitRows
 
     """

@@ -11,7 +11,9 @@ from numbers import Real
 
 import numpy as np
 
-from ik_node.errors import GoalError, ParameterError, PathError, Reason
+from ik_node.base.errors import GoalError, ParameterError, PathError, Reason
+from ik_node.base.se3 import distance, FARTHEST_GOAL_M, rotation_log
+from ik_node.base.text import length_text, shown
 from ik_node.model.joint_values import real_array
 from ik_node.motion.tool_path.segments import (
     arc_row,
@@ -26,9 +28,7 @@ from ik_node.motion.tool_path.segments import (
     SEG_TANGENT,
     SEGMENT_COLUMNS,
 )
-from ik_node.se3 import distance, FARTHEST_GOAL_M, rotation_log
 from ik_node.solver.goal import checked_pose
-from ik_node.text import length_text, shown
 
 SAME_POSE = 1e-6         # m and rad; poses closer than this are one pose
 MAX_ROTATION_RAD = pi - 1e-3  # a larger rotation is ambiguous

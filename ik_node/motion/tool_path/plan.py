@@ -17,16 +17,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from ik_node.collision.certificate import certify, Contact
-from ik_node.errors import IkNodeError, PathError, Reason
+from ik_node.base.errors import IkNodeError, PathError, Reason
+from ik_node.base.se3 import distance
+from ik_node.base.text import length_text, quote
+from ik_node.collision.distances.certificate import certify, Contact
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import forward_kinematics, singular_values
-from ik_node.motion import quintic, sampling
-from ik_node.motion.collision_free import require_free
-from ik_node.motion.interpolation import segments
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.point_to_point import plan_stop
-from ik_node.motion.start_state import StartState
+from ik_node.motion.direct.collision_free import require_free
+from ik_node.motion.direct.point_to_point import plan_stop
+from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.tool_path import averaging, pacing, segments as path_segments, splines, tracing
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import SAME_POSE, ToolPath
@@ -38,11 +37,13 @@ from ik_node.motion.tool_path.segments import (
     SEG_LENGTH,
 )
 from ik_node.motion.tool_path.timing import COORDINATE_SLACK_M, JointPath, timed_trajectory
-from ik_node.motion.trajectory import MotionState, Trajectory
-from ik_node.motion.validate import first_fault, validate
-from ik_node.se3 import distance
-from ik_node.solver.compiled import damped, layout, residual
-from ik_node.solver.compiled.layout import (
+from ik_node.motion.trajectory import quintic, sampling
+from ik_node.motion.trajectory.interpolation import segments
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
+from ik_node.motion.trajectory.validate import first_fault, validate
+from ik_node.solver.descent import damped, layout, residual
+from ik_node.solver.descent.layout import (
     EXACT_POSE,
     LOWER_ROW,
     ORIENTATION_TOLERANCE,
@@ -53,7 +54,6 @@ from ik_node.solver.compiled.layout import (
 from ik_node.solver.free_postures import EXACT_AXES
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
-from ik_node.text import length_text, quote
 
 MAX_CELL_M = 0.015         # of the path, between targets
 MAX_CELL_ANGLE_RAD = 0.075  # on an arc
@@ -116,7 +116,7 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
     Returns
     -------
     PathPlan
-        Its trajectory is valid by :func:`ik_node.motion.validate.validate`.
+        Its trajectory is valid by :func:`ik_node.motion.trajectory.validate.validate`.
 
     Raises
     ------

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.errors import PathError
-from ik_node.motion.interpolation import segments
-from ik_node.motion.limits import LimitRows, MotionLimits
+from ik_node.base.errors import PathError
 from ik_node.motion.tool_path import averaging, pacing, splines, tracing
 from ik_node.motion.tool_path.averaging import BoxFilter, PathMotion
 from ik_node.motion.tool_path.splines import Spline
-from ik_node.motion.trajectory import MotionState, Trajectory
+from ik_node.motion.trajectory.interpolation import segments
+from ik_node.motion.trajectory.limits import LimitRows, MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 
 MIN_TIMING_NODES = 48        # between two stops
 MIN_WIDE_BOX_S = 0.03        # the wide box is a joint's ramp to full acceleration, or this

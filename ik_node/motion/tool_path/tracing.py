@@ -24,10 +24,10 @@ from ik_node.kinematics.kernels import (
     joint_frames,
     pose_error,
 )
-from ik_node.motion import quintic
 from ik_node.motion.tool_path.segments import path_pose, path_poses, SEG_BEGIN
-from ik_node.solver.compiled.damped import descend, farthest, LATE_STOP
-from ik_node.solver.compiled.layout import (
+from ik_node.motion.trajectory import quintic
+from ik_node.solver.descent.damped import descend, farthest, LATE_STOP
+from ik_node.solver.descent.layout import (
     Attempt,
     GOAL_SIZE,
     HALF_WIDTHS,
@@ -37,7 +37,7 @@ from ik_node.solver.compiled.layout import (
     Work,
     workspace,
 )
-from ik_node.solver.compiled.residual import residual
+from ik_node.solver.descent.residual import residual
 
 TRACE_TOLERANCE = 1e-9       # m and rad
 MIN_STEP_M = 1e-7            # of the path; a jump within it leads to another branch
@@ -60,7 +60,7 @@ class TracedArm(NamedTuple):
     table : (m + 1, 16) array
         :attr:`ik_node.model.chain.Chain.table`.
     joints, settings : arrays
-        As in :func:`ik_node.solver.compiled.entry.solve_rows`; the tolerances must be
+        As in :func:`ik_node.solver.descent.entry.solve_rows`; the tolerances must be
         TRACE_TOLERANCE.
     max_step : float
         Largest motion of a joint from one node to the next, rad or m.
@@ -282,7 +282,7 @@ def largest_deviation(table, path, box, c, lengths, coordinates):
     box : (7,) array
         As in :class:`TracedArm`.
     c : (6, k, n) array
-        Quintics of :func:`ik_node.motion.interpolation.segments`.
+        Quintics of :func:`ik_node.motion.trajectory.interpolation.segments`.
     lengths : (k,) array
         Their durations (s).
     coordinates : (k, m) array

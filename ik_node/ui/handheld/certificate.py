@@ -15,8 +15,8 @@ import ssl
 import subprocess
 import tempfile
 
-from ik_node.errors import ParameterError
-from ik_node.text import quote
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import quote
 
 OPENSSL_PROGRAM = 'openssl'
 CERTIFICATE_FILE, KEY_FILE = 'certificate.pem', 'key.pem'

@@ -15,8 +15,8 @@ from math import atan2, hypot, inf
 
 import numpy as np
 
-from ik_node.errors import GoalError
-from ik_node.se3 import pose, rotation_about, rotation_log
+from ik_node.base.errors import GoalError
+from ik_node.base.se3 import pose, rotation_about, rotation_log
 
 SAMPLE_TIMEOUT_S = 0.2   # older samples, or none for this time, release the clutch
 MAX_HAND_SPEED_M_S = 3.0     # m/s

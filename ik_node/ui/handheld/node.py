@@ -18,21 +18,21 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.node import Node
 
-from ik_node.errors import GoalError, ParameterError, Reason
-from ik_node.ros.clocks import steady_clock
-from ik_node.ros.messages import matrix_from_pose
-from ik_node.ros.node_parameters import declare, options_of
-from ik_node.ros.parameters import HANDHELD_NODE
-from ik_node.ros.qos import STATUS_QOS
-from ik_node.ros.qos_mismatch import QosLog
-from ik_node.ros.status_messages import (
+from ik_node.base.errors import GoalError, ParameterError, Reason
+from ik_node.base.text import printable
+from ik_node.ros.messages.conversion import matrix_from_pose
+from ik_node.ros.messages.status_messages import (
     answers_stream,
     is_final,
     STREAM_KIND,
     STREAM_PAUSE_S,
     values_of,
 )
-from ik_node.text import printable
+from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.ros.middleware.qos import STATUS_QOS
+from ik_node.ros.middleware.qos_mismatch import QosLog
+from ik_node.ros.parameters.node_parameters import declare, options_of
+from ik_node.ros.parameters.tables import HANDHELD_NODE
 from ik_node.ui.call_queue import CallQueue
 from ik_node.ui.handheld.certificate import (
     cache_folder,
@@ -239,5 +239,5 @@ class Handheld(QosLog, Node):
 
 def main(args: list[str] | None = None) -> None:
     """Run the node; exit code 0 after SIGINT or SIGTERM, 1 if it cannot start."""
-    from ik_node.ros.process import run
+    from ik_node.ros.middleware.process import run
     run('handheld', Handheld, args)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ik_node.errors import GoalError
+from ik_node.base.errors import GoalError
 from ik_node.ui.handheld.clutch import Clutch, HandSample, heading_of, SAMPLE_TIMEOUT_S
 from ik_node.ui.handheld.page_messages import FollowSettings, Heading, PageState
 

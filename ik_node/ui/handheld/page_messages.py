@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from ik_node.errors import GoalError
-from ik_node.se3 import rotation_from_quaternion
-from ik_node.text import shown
+from ik_node.base.errors import GoalError
+from ik_node.base.se3 import rotation_from_quaternion
+from ik_node.base.text import shown
 from ik_node.ui.handheld.clutch import HandSample, SCALE_RANGE
 
 MAX_MESSAGE_BYTES = 1000

@@ -19,7 +19,7 @@ from websockets.asyncio.server import serve, Server, ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from ik_node.errors import GoalError, ParameterError
+from ik_node.base.errors import GoalError, ParameterError
 from ik_node.ui.handheld.page_messages import (
     MAX_MESSAGE_BYTES,
     MessageLimit,

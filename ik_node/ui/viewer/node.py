@@ -14,26 +14,26 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState, PointCloud2
 from visualization_msgs.msg import MarkerArray
 
-from ik_node.errors import ParameterError, StateError
+from ik_node.base.errors import ParameterError, StateError
 from ik_node.kinematics.arm import singular_values
 from ik_node.model.chain import Chain, make_chain
-from ik_node.model.mesh_files import mesh_search
-from ik_node.model.urdf import Tree
-from ik_node.ros.clocks import steady_clock
+from ik_node.model.description.mesh_files import mesh_search
+from ik_node.model.description.urdf import Tree
 from ik_node.ros.description import Description, DESCRIPTION_TOPIC
-from ik_node.ros.joint_states import JointStates
-from ik_node.ros.node_parameters import declare, options_of
-from ik_node.ros.parameters import VIEWER_NODE
-from ik_node.ros.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
-from ik_node.ros.qos_mismatch import QosLog
-from ik_node.ros.status_messages import values_of
+from ik_node.ros.messages.joint_states import JointStates
+from ik_node.ros.messages.status_messages import values_of
+from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATUS_QOS
+from ik_node.ros.middleware.qos_mismatch import QosLog
+from ik_node.ros.parameters.node_parameters import declare, options_of
+from ik_node.ros.parameters.tables import VIEWER_NODE
 from ik_node.ui.page_access import is_loopback
+from ik_node.ui.viewer.drawing.link_meshes import link_bodies
+from ik_node.ui.viewer.drawing.scene import Scene
 from ik_node.ui.viewer.event_queue import Inbox
-from ik_node.ui.viewer.link_meshes import link_bodies
 from ik_node.ui.viewer.options import ViewerOptions
 from ik_node.ui.viewer.page import Page
-from ik_node.ui.viewer.panels import Panels
-from ik_node.ui.viewer.scene import Scene
+from ik_node.ui.viewer.panels.panels import Panels
 
 FRAME_PERIOD_S = 1.0 / 30.0
 PANEL_PERIOD_S = 0.25
@@ -174,5 +174,5 @@ class Viewer(QosLog, Node):
 
 def main(args: list[str] | None = None) -> None:
     """Run the view; exit code 0 after SIGINT or SIGTERM, 1 if it cannot start."""
-    from ik_node.ros.process import run
+    from ik_node.ros.middleware.process import run
     run('viewer', Viewer, args)

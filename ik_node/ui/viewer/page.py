@@ -19,7 +19,7 @@ import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
-from ik_node.errors import ParameterError
+from ik_node.base.errors import ParameterError
 from ik_node.ui.page_access import Listener, page_address, PageAccess
 
 WEBSOCKETS_SERVE = websockets.asyncio.server.serve

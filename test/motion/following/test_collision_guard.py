@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision.certificate import certify, START_SLACK_M
-from ik_node.collision.scene import Scene
+from ik_node.collision.distances.certificate import certify, START_SLACK_M
+from ik_node.collision.scene.scene import Scene
 from ik_node.motion.following import collision_guard
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.jog import JogCommand
 from ik_node.motion.following.options import FollowOptions, Phase
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.trajectory import MotionState
 
 MARGIN_M = 0.01
 PERIOD_S = 0.01

@@ -33,14 +33,14 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.motion.active_trajectory import ActiveTrajectory
+from ik_node.motion.change.active_trajectory import ActiveTrajectory
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.options import FollowOptions, Phase
-from ik_node.motion.interpolation import state_at
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.interpolation import state_at
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 
 PERIOD = 0.01
 ARMS = sorted(HOMES)

@@ -21,11 +21,11 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.errors import GoalError, ParameterError, Reason, TrajectoryError
+from ik_node.base.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.options import FollowOptions, Phase, PoseStatus
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 
 PERIOD = 0.01

@@ -15,14 +15,14 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.errors import GoalError, ParameterError, Reason
+from ik_node.base.errors import GoalError, ParameterError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import parse_urdf
+from ik_node.model.description.urdf import parse_urdf
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.jog import JogCommand, JogOptions
 from ik_node.motion.following.options import FollowOptions, Phase
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.trajectory import MotionState
 
 MARGIN_M = 0.01
 PERIOD_S = 0.01

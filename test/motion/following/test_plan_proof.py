@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision.certificate import certify
-from ik_node.collision.ground import ground_body
-from ik_node.collision.scene import Scene
+from ik_node.base.se3 import pose, rotation_about
+from ik_node.collision.bodies.ground import ground_body
+from ik_node.collision.distances.certificate import certify
+from ik_node.collision.scene.scene import Scene
 from ik_node.motion.following import plan_proof
 from ik_node.motion.following.collision_guard import CollisionGuard
 from ik_node.motion.following.commanded import Segment
 from ik_node.motion.following.cycle import CyclePlan, plan_states, plan_switches
-from ik_node.se3 import pose, rotation_about
 
 MARGIN_M = 0.005
 BOXES = 20

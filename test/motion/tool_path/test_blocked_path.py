@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.collision.scene import Scene
-from ik_node.errors import PathError, Reason
+from ik_node.base.errors import PathError, Reason
+from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.sampling import states_at
-from ik_node.motion.start_state import StartState
+from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import BACK_OFF_M, MAX_CELL_M, plan_path
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.sampling import states_at
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.solver import Solver
 
 NAME = 'six_axis_arm'

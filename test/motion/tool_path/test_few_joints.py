@@ -12,12 +12,12 @@ import pytest
 import robots
 
 import ik_node
-from ik_node.errors import PathError, Reason
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.start_state import StartState
+from ik_node.base.errors import PathError, Reason
+from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 
 WITHIN = np.array([1e-4, 1e-4])  # m and rad, what a path promises
 RIGHT_ANGLES = ('1.5707963267948966', '1.5708', '1.571')  # as files write right angles

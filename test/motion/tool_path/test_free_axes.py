@@ -9,15 +9,15 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.errors import ParameterError, PathError
+from ik_node.base.errors import ParameterError, PathError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
-from ik_node.model.urdf import read_urdf
-from ik_node.motion.limits import MotionLimits
-from ik_node.motion.start_state import StartState
+from ik_node.model.description.urdf import read_urdf
+from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import plan_path
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.solver import Solver
 
 ARM = Path(__file__).parents[3] / 'urdf/six_axis_arm.urdf'

@@ -5,8 +5,8 @@
 import numpy as np
 import pytest
 
-from ik_node.motion.limits import LimitRows
 from ik_node.motion.tool_path.pacing import peak_shares
+from ik_node.motion.trajectory.limits import LimitRows
 
 
 @pytest.mark.parametrize('k', range(20))

@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.errors import ParameterError, PathError, Reason
+from ik_node.base.errors import ParameterError, PathError, Reason
 from ik_node.motion.tool_path.path import MAX_PATH_POSES, ToolPath
 from ik_node.motion.tool_path.segments import METRES_PER_RADIAN
 

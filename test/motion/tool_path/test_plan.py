@@ -14,14 +14,14 @@ import pinocchio as pin
 import pytest
 import robots
 
-from ik_node.errors import ParameterError, PathError, Reason
-from ik_node.motion.limits import MotionLimits, TipLimits
-from ik_node.motion.point_to_point import plan_point_to_point
-from ik_node.motion.start_state import StartState
+from ik_node.base.errors import ParameterError, PathError, Reason
+from ik_node.motion.direct.point_to_point import plan_point_to_point
+from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path, warm_up
-from ik_node.motion.trajectory import MotionState
+from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.solver import Solver
 
 ARMS = ('six_axis_arm', 'ur5', 'panda', 'xarm7')

@@ -122,7 +122,7 @@ def keep(message):
                list(p.velocities), list(p.accelerations)] for p in message.points]
     frame, streamed = sys._getframe(1), False
     while frame is not None and not streamed:
-        streamed = frame.f_globals.get('__name__') == 'ik_node.node.stream'
+        streamed = frame.f_globals.get('__name__') == 'ik_node.node.stream.stream'
         frame = frame.f_back
     stamp = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
     with open(f'{os.environ[FOLDER_VARIABLE]}/{os.getpid()}.jsonl', 'a',

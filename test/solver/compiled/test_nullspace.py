@@ -9,8 +9,8 @@ import pytest
 import robots
 
 from ik_node.kinematics.kernels import joint_frames
-from ik_node.solver.compiled import nullspace
-from ik_node.solver.compiled.layout import workspace
+from ik_node.solver.descent import nullspace
+from ik_node.solver.descent.layout import workspace
 
 
 # The inner functions have no wrapper for Python.

@@ -8,14 +8,14 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.solver.compiled.layout import (
+from ik_node.solver.descent.layout import (
     BASE_AXES,
     EXACT_POSE,
     GOAL_SIZE,
     TIP_AXES,
     TOLERANCE_AXES,
 )
-from ik_node.solver.compiled.residual import fill_goal, residual, task_columns
+from ik_node.solver.descent.residual import fill_goal, residual, task_columns
 
 
 # The inner functions have no wrapper for Python.

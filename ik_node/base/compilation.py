@@ -1,0 +1,156 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Cache of compiled functions, and progress messages while they are compiled.
+
+numba caches machine code in NUMBA_CACHE_DIR, else beside the source file, else in ~/.cache/numba.
+If none of these folders can be written, functions are compiled at each start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import gc
+import logging
+from time import monotonic
+from typing import Any
+
+from numba import njit, typeof
+from numba.core.caching import FunctionCache
+from numba.core.event import Event, install_listener, Listener
+
+from ik_node.base.call_types import call_types_kept
+from ik_node.base.text import COMPILATION_TIME
+
+PROGRESS_PERIOD_S = 10.0
+# New objects between two collections of garbage: numba makes many that stay for a while, and
+# Python's own threshold would look at them again and again.
+COMPILER_GC_THRESHOLD = 100_000
+
+logger = logging.getLogger(__name__)
+
+
+class CacheState:
+    """
+    Whether compiled functions are cached on disk.
+
+    Attributes
+    ----------
+    fault : str
+        Why they are not cached; empty if they are.
+
+    """
+
+    fault = ''
+
+    @classmethod
+    def failed(cls, error: Exception) -> None:
+        """Record that functions cannot be cached; warn once per process."""
+        if cls.fault:
+            return
+        cls.fault = str(error)
+        logger.warning(
+            'compiled functions cannot be kept on the disk (%s), so each start compiles them '
+            'again; set NUMBA_CACHE_DIR to a folder that can be written', error)
+
+
+class TolerantCache(FunctionCache):
+    """A cache of compiled functions that ignores errors of the disk."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled function, or None if it cannot be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except OSError as error:
+            CacheState.failed(error)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save a compiled function if possible."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            CacheState.failed(error)
+
+
+def cached_njit(**options: Any) -> Callable[[Callable], Callable]:
+    """Return ``numba.njit(cache=True, **options)`` that also works without a cache folder."""
+    def decorate(function: Callable) -> Callable:
+        dispatcher = njit(**options)(function)
+        dispatcher.compile = call_types_kept()(dispatcher.compile)
+        try:
+            dispatcher._cache = TolerantCache(function)
+        except (RuntimeError, OSError) as error:  # numba finds no folder that can be written
+            CacheState.failed(error)
+        return dispatcher
+
+    return decorate
+
+
+def direct(function: Any, *arguments: Any) -> Callable:
+    """
+    Return the machine code of a compiled function for arguments of the types of these.
+
+    A call of it takes 0.2 us less, as numba does not look at the types: those of other arguments
+    would crash the process.  An array may be read-only if it is not written to.
+    """
+    return function.overloads[tuple(map(typeof, arguments))].entry_point
+
+
+class _Progress(Listener):
+    """Count compiled functions; announce the first of the process, then report periodically."""
+
+    announced = False
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
+        self.count = 0
+        self.began = self._said = 0.0
+
+    def on_start(self, event: Event) -> None:
+        """Announce the first compilation."""
+        if self.began:
+            return
+        self.began = self._said = monotonic()
+        if _Progress.announced:
+            return
+        _Progress.announced = True
+        often = 'at every start, as they cannot be kept' if CacheState.fault else \
+            'once on this machine'
+        self._say(f'compiling ({often}): {COMPILATION_TIME}')
+
+    def on_end(self, event: Event) -> None:
+        """Report the progress."""
+        self.count += 1
+        now = monotonic()
+        if now - self._said > PROGRESS_PERIOD_S:
+            self._said = now
+            self._say(f'compiling: {self.count} functions after {now - self.began:.0f} s')
+
+
+_active: list[_Progress] = []
+
+
+@contextmanager
+def compilation_told(say: Callable[[str], object] = logger.warning) -> Iterator[None]:
+    """
+    Report if functions are compiled in this context, the progress, and the total time.
+
+    That they are compiled, and for how long, is said once per process.  Nested contexts do
+    nothing: the outermost one reports.
+    """
+    if _active:
+        yield
+        return
+    progress, thresholds = _Progress(say), gc.get_threshold()
+    _active.append(progress)
+    gc.set_threshold(COMPILER_GC_THRESHOLD, *thresholds[1:])
+    try:
+        with install_listener('numba:compile', progress):
+            yield
+    finally:
+        gc.set_threshold(*thresholds)
+        _active.clear()
+        if progress.began:
+            say(f'compiled {progress.count} functions in {monotonic() - progress.began:.0f} s')

@@ -1,0 +1,135 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a client finds its node, and knows that both hear each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any
+
+from lifecycle_msgs.srv import GetState
+from rclpy.client import Client
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+
+from ik_node.base.argument_values import NODE_NAME
+from ik_node.base.text import printable, quote
+from ik_node.client.errors import ClientError, NodeUnreachableError
+from ik_node.ros.middleware.handshake import ANSWER_TIMEOUT_S, greet, Wait
+
+OTHERS_DELAY_S = 0.3     # after the first node was found, in which another one may appear
+GREETING_S = 2.0         # after which it is asked whether the node is configured
+UNNAMED_TARGET = 'ik_node'
+START_ADVICE = ('start it with "ros2 run ik_node ik_node" or "ros2 launch ik_node ik.launch.py", '
+                'in this ROS_DOMAIN_ID')
+
+
+def find_target(node: Node, name: str | None, namespace: str, seconds: float, wait: Wait) -> str:
+    """
+    Return the full name of the node that is meant.
+
+    Parameters
+    ----------
+    node : Node
+        Of the client.
+    name : str or None
+        None: the only one there is.
+    namespace : str
+        In which it is; that of `node` if it is empty, anywhere if there is no name either.
+
+    Raises
+    ------
+    NodeUnreachableError
+        If no name is given, and there is none or more than one.
+    ClientError
+        If name or namespace is none.
+
+    """
+    for given in (name, namespace):
+        if given and not NODE_NAME.fullmatch(given):
+            raise ClientError(f'{quote(given)} is no name of a node or namespace; give e.g. '
+                              'ik_node or /left/ik_node')
+    if name is not None:
+        space = namespace or node.get_namespace()
+        return name if name.startswith('/') else f'/{space.strip("/")}/{name}'.replace('//', '/')
+    inside = f'/{namespace.strip("/")}/' if namespace else '/'
+
+    def found() -> list[str]:
+        return [each for each in ik_nodes(node) if each.startswith(inside)]
+
+    if not wait(found, seconds):
+        default = f'{inside}{UNNAMED_TARGET}'
+        _require_configured(node, default, wait)
+        raise NodeUnreachableError(f'no ik_node is there{" in " + inside if namespace else ""}: '
+                                   f'{START_ADVICE}')
+    wait(lambda: len(found()) > 1, OTHERS_DELAY_S)
+    names = found()
+    if len(names) > 1:
+        raise NodeUnreachableError(
+            f'there are {len(names)} nodes, {", ".join(map(quote, names))}; name the one that is '
+            f'meant: Arm({names[0]!r})')
+    return names[0]
+
+
+def ik_nodes(node: Node) -> list[str]:
+    """Return the full names of all nodes on the graph that take goals, sorted."""
+    topics = {name for name, _ in node.get_topic_names_and_types()}
+    ends = 'goal_pose', 'goal_joints', 'status', 'instance'
+    names = {topic.rpartition('/')[0] for topic in topics if topic.endswith('/goal_pose')}
+    return sorted(name for name in names if name and all(
+        f'{name}/{end}' in topics for end in ends) and node.count_publishers(f'{name}/instance'))
+
+
+def connect(node: Node, target: str, seconds: float, timeout: float,
+            publishers: Sequence[Publisher], clients: Sequence[Client], wait: Wait) -> None:
+    """
+    Wait until the node hears the client and the client hears the node.
+
+    Parameters
+    ----------
+    seconds, timeout : float
+        How long to wait, s, of which time before has left so much; for the sentence.
+    publishers, clients : sequence
+        To the topics and services of the node.
+
+    Raises
+    ------
+    NodeUnreachableError
+        If it does not answer within `seconds`.
+    ClientError
+        If it is not configured.
+
+    """
+    end = monotonic() + seconds
+    while not greet(node, target, min(GREETING_S, max(end - monotonic(), ANSWER_TIMEOUT_S)),
+                    publishers[0], wait):
+        _require_configured(node, target, wait)
+        if monotonic() < end:
+            continue
+        raise NodeUnreachableError(f'no node {target} answers within {timeout:g} s: {START_ADVICE}'
+                                   ', or give its name and namespace')
+    for each in publishers:
+        if not wait(each.get_subscription_count, max(end - monotonic(), ANSWER_TIMEOUT_S)):
+            raise NodeUnreachableError(f'nobody listens on {each.topic_name}; is {target} an '
+                                       'ik_node of this version?')
+    for client in clients:
+        if not wait(client.service_is_ready, max(end - monotonic(), ANSWER_TIMEOUT_S)):
+            raise NodeUnreachableError(f'nobody offers {client.srv_name}; is {target} an ik_node '
+                                       'of this version?')
+
+
+def _require_configured(node: Node, target: str, wait: Wait) -> None:
+    """Raise a ClientError if there is a node that is not configured."""
+    client: Client = node.create_client(GetState, f'{target}/get_state')
+    try:
+        if not wait(client.service_is_ready, ANSWER_TIMEOUT_S):
+            return
+        answer: Any = client.call_async(GetState.Request())
+        if wait(answer.done, ANSWER_TIMEOUT_S):
+            state = answer.result().current_state.label
+            if state not in ('active', 'inactive'):
+                raise ClientError(f'the node {target} is {printable(state)}: ros2 lifecycle set '
+                                  f'{target} configure, and then activate')
+    finally:
+        node.destroy_client(client)

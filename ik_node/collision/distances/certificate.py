@@ -1,0 +1,411 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Proof that a timed trajectory keeps its distance from collisions at every instant.
+
+The joints move at most by so much within an interval of time, so each part moves at most by so
+much, and a distance above the margin plus that much in its middle proves the whole interval
+(the idea of Schwarzer, Saha and Latombe 2004, "Exact collision checking of robot paths").
+Otherwise the interval is halved.  Nothing between two instants is skipped, whatever the shift.
+
+A pair that is nearer at the start than the margin, or overlaps, may not come nearer or go deeper,
+by more than START_SLACK_M; as it comes farther apart, that has to remain so, up to the margin.
+Thus what is left of a proved motion is proved from wherever it begins.  A pair that joints beside
+the arm may bring too near as they move is no such pair: of it nothing is proved until they rest
+(streams may lead away from the middle of where these may be).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_node.base.text import quote
+from ik_node.collision.bodies import shapes
+from ik_node.collision.distances import check, distance, sweeps
+from ik_node.collision.distances.check import (
+    block_distance,
+    centre_distance,
+    check_work,
+    CheckWork,
+    pair_distance,
+    place_parts,
+    signed_distance,
+)
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.sweeps import relative_sweep, shift, shift_along, write_twists
+from ik_node.kinematics import kernels
+from ik_node.kinematics.kernels import compiled, inner, small
+from ik_node.kinematics.tree import tree_kernels
+
+FIRST_INTERVAL_S = 0.1        # longest interval that is looked at first
+WINDOW_SEGMENTS = 8           # whose blocks are looked at together before
+MAX_INTERVALS = 64            # that wait to be looked at; halving needs one for each level
+CONTACT_TIME_S = 1e-3         # to within which the first contact is found
+LEAST_DOUBT_M = 2.5e-6        # a distance this little above the least counts as too near
+START_SLACK_M = 1e-5          # by which a pair that is too near at the start may come nearer
+NO_SEGMENT = -1
+PAIR_TOO_NEAR, INTERVAL_PROVED, INTERVAL_UNDECIDED = -1, 0, 1  # of an interval
+
+
+class IntervalWork(NamedTuple):
+    """
+    The arrays in which intervals of a motion are looked at.
+
+    Attributes
+    ----------
+    stack : (MAX_INTERVALS, 3) array
+        Middle and half length (s) of the intervals that wait, and how many blocks are looked at.
+    rows : (4, n) array
+        Position in the middle of an interval; how far the joints go from there on a straight
+        line, and at most; and position in a segment.
+
+    """
+
+    stack: np.ndarray
+    rows: np.ndarray
+
+
+def interval_work(n: int) -> IntervalWork:
+    """Return the workspace of :func:`first_contact` for n joints."""
+    return IntervalWork(np.zeros((MAX_INTERVALS, 3)), np.zeros((4, n)))
+
+
+@dataclass(frozen=True)
+class Contact:
+    """
+    Where a trajectory first comes nearer than the margin.
+
+    Attributes
+    ----------
+    time : float
+        s since the trajectory began; until CONTACT_TIME_S before it, the trajectory is free.
+    names : (str, str)
+        The two links or objects.
+    distance : float
+        Of both at that time, m; below 0, how deep they overlap.
+    at_start : float
+        Of both at the start, m, if that is less than the margin; else infinite.
+    swept : bool
+        Whether joints beside the arm that move may bring them nearer.
+
+    """
+
+    time: float
+    names: tuple[str, str]
+    distance: float
+    at_start: float = np.inf
+    swept: bool = False
+
+    @property
+    def words(self) -> str:
+        """Return what would happen."""
+        first, second = map(quote, self.names)
+        if self.distance <= self.at_start <= 0.0:
+            return f'{first} and {second}, which overlap by {-1e3 * self.at_start:.2f} mm at ' \
+                   f'the start, would overlap by {-1e3 * self.distance:.2f} mm (move them apart ' \
+                   'first, or let them touch)'
+        near = 'touch' if self.distance <= 0.0 else f'be only {1e3 * self.distance:.1f} mm apart'
+        nearer = f', nearer than the {1e3 * self.at_start:.2f} mm at the start' \
+            if self.distance <= self.at_start < np.inf else ''
+        return f'{first} and {second} would {near}{nearer}' + (
+            ', and may come nearer as joints beside the arm move (wait until these rest)'
+            if self.swept else '')
+
+
+def allowed_distances(model: CollisionModel, q: np.ndarray, work: CheckWork | None = None,
+                      swept: bool = False) -> np.ndarray:
+    """
+    Return the distance (m) that each pair must keep in a motion that starts at q (n,), (K,).
+
+    That of the model; of a pair that is nearer at q, START_SLACK_M less than there: below 0 of one
+    that overlaps.
+
+    Parameters
+    ----------
+    work : CheckWork, optional
+        A workspace for the pairs of the model, if there is one already, in which the directions
+        are found in which pairs that overlap come apart soonest.
+    swept : bool
+        Whether this holds of pairs that joints beside the arm may bring nearer as they move, too:
+        of an arm that has to be stopped, or to give way.
+
+    """
+    enough = model.widest_margin + START_SLACK_M
+    distances = model.signed_distances(q, enough, work)
+    if distances.min(initial=np.inf) > enough:
+        return model.margins  # as nearly always
+    allowed = np.minimum(distances - START_SLACK_M, model.margins)
+    return allowed if swept else np.where(model.swept, model.margins, allowed)
+
+
+def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: np.ndarray,
+            allowed: np.ndarray | None = None, work: CheckWork | None = None) -> Contact | None:
+    """
+    Prove that a trajectory keeps the margin of a model; None if it does.
+
+    Parameters
+    ----------
+    begins, lengths : (k,) arrays
+        Begin and duration of each segment (s).
+    c : (6, k, n) array
+        Polynomials of the joints in the time since the start of the segment, lowest power first,
+        as :func:`ik_node.motion.trajectory.interpolation.segments` returns them.
+    allowed : (K,) array, optional
+        The distance (m) that each pair must keep.  Default: :func:`allowed_distances` at the
+        begin.
+    work : CheckWork, optional
+        A workspace for the pairs of the model, in which the directions of pairs are kept.
+
+    Returns
+    -------
+    Contact or None
+        A refusal may be wrong only where the distance is less than LEAST_DOUBT_M above the margin.
+
+    """
+    forget_old_kernels()
+    if not len(model.pairs.pairs) or not len(lengths):
+        return None
+    c = np.ascontiguousarray(c, dtype=float)
+    work = work or check_work(model.pairs)
+    if allowed is None:
+        allowed = allowed_distances(model, c[0, 0], work)
+    rises = allowed is not model.margins and bool((allowed < model.margins).any())
+    wanted = np.maximum(allowed, model.margins) if rises else allowed
+    segment, t, k = first_contact(
+        model.pairs_from(c[0, :1]), np.ascontiguousarray(lengths, dtype=float), c,
+        float(wanted.max()), allowed.copy() if rises else allowed, wanted, rises, LEAST_DOUBT_M,
+        np.arange(len(model.pairs.blocks)), interval_work(c.shape[2]), work)
+    if segment == NO_SEGMENT:
+        return None
+    q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
+    return Contact(float(begins[segment]) + t, model.names_of(k), model.distance_of(k, q),
+                   float(allowed[k]) + START_SLACK_M if allowed[k] < model.margins[k]
+                   else np.inf, bool(model.swept[k]))
+
+
+def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> Contact | None:
+    """Prove the straight line in joint space from q0 to q1, (n,); its time runs from 0 to 1."""
+    c = np.zeros((6, 1, len(q0)))
+    c[0, 0], c[1, 0] = q0, np.subtract(q1, q0)
+    return certify(model, np.zeros(1), np.ones(1), c)
+
+
+@lru_cache(maxsize=None)
+def forget_old_kernels() -> None:
+    """Drop, once per process, compiled code that is older than its source."""
+    kernels.forget_stale((first_contact,),
+                         (kernels, tree_kernels, check, distance, shapes, sweeps))
+
+
+@compiled
+def first_contact(check, lengths, c, margin, least, wanted, rises, doubt, near, intervals, work):
+    """
+    Find the first instant at which a pair of parts is too near.
+
+    Parameters
+    ----------
+    check : Pairs
+    lengths : (k,) array
+    c : (6, k, n) array
+    margin : float
+        The largest distance (m) that a pair must keep; not negative.
+    least : (K,) array, changed
+        The distance (m) that each pair must keep; below 0, minus the depth of an overlap.
+    wanted : (K,) array
+        That to which `least` rises, as the pairs come apart.
+    rises : bool
+        Whether some of `least` are below `wanted`.
+    doubt : float
+        A distance (m) this little above the least counts as too near.
+    near : (B,) int array
+        Numbers of the blocks, in any order; changed.
+    intervals : IntervalWork
+    work : CheckWork
+
+    Returns
+    -------
+    (int, float, int)
+        Segment (NO_SEGMENT if there is none), time in it (s), and pair.
+
+    """
+    stack, rows = intervals.stack, intervals.rows
+    q, motion, middle = rows[0], rows[1:3], rows[3]
+    all_blocks = left = near.shape[0]
+    for segment in range(lengths.shape[0]):
+        if rises:
+            left = all_blocks  # in a window it would not be seen when the pairs come apart
+        elif segment % WINDOW_SEGMENTS == 0:
+            window_deviations(c, lengths, segment, q, motion, middle)
+            place_parts(check, q, work)
+            left, _ = undecided_blocks(check, motion, margin, least, near, all_blocks, doubt,
+                                       work)
+            if left < 0:
+                left = all_blocks
+        if left == 0:
+            continue
+        parts = int(np.ceil(lengths[segment] / FIRST_INTERVAL_S))
+        for part in range(parts):
+            h = 0.5 * lengths[segment] / parts
+            stack[0, 0], stack[0, 1], stack[0, 2] = (2 * part + 1) * h, h, left
+            count = 1
+            while count > 0:
+                count -= 1
+                t, h, candidates = stack[count, 0], stack[count, 1], int(stack[count, 2])
+                positions_at(c, segment, t, q)
+                deviations(c, segment, t, h, motion)
+                place_parts(check, q, work)
+                undecided, k = undecided_blocks(check, motion, margin, least, near,
+                                                candidates, doubt, work)
+                if undecided == 0:
+                    if rises:  # all that is left to be looked at is later
+                        rises = raise_least(check, least, wanted, work)
+                    continue
+                if undecided < 0 and h < CONTACT_TIME_S or count + 2 > stack.shape[0]:
+                    return segment, t, k
+                h *= 0.5
+                # The earlier half is looked at first.
+                for sign in (1.0, -1.0):
+                    stack[count, 0], stack[count, 1] = t + sign * h, h
+                    stack[count, 2] = candidates if undecided < 0 else undecided
+                    count += 1
+    return NO_SEGMENT, 0.0, 0
+
+
+@inner
+def raise_least(check, least, wanted, work):
+    """
+    Let the least distances (K,) rise with the pairs, after :func:`place_parts`.
+
+    Returns whether some are still below those that are wanted.
+    """
+    rises = False
+    for k in range(least.shape[0]):
+        if least[k] < wanted[k]:
+            distance = signed_distance(check, k, wanted[k] + START_SLACK_M, -np.inf, work)
+            least[k] = max(least[k], min(wanted[k], distance - START_SLACK_M))
+            rises = rises or least[k] < wanted[k]
+    return rises
+
+
+@inner
+def undecided_blocks(check, motion, margin, least, near, candidates, doubt, work):
+    """
+    Bring the blocks that are not proved to be apart on an interval to the front of `near`.
+
+    After :func:`place_parts` at its middle.  Of `near` (B,) the first `candidates` are looked at,
+    and only they change places.
+
+    Parameters
+    ----------
+    motion : (2, n) array
+        How far the joints go from the middle to the end on a straight line, with their signs; and
+        how far they go from the middle at most.
+
+    Returns
+    -------
+    (int, int)
+        How many there are, or PAIR_TOO_NEAR; and a pair that it is about.
+
+    """
+    undecided, worst = 0, 0
+    if candidates > 0:
+        write_twists(check, motion[0], work)
+    for i in range(candidates):
+        block = near[i]
+        verdict, k = block_verdict(check, motion, margin, least, block, doubt, work)
+        if verdict == PAIR_TOO_NEAR:
+            return PAIR_TOO_NEAR, k
+        if verdict == INTERVAL_UNDECIDED:
+            near[i], near[undecided] = near[undecided], block
+            undecided, worst = undecided + 1, k
+    return undecided, worst
+
+
+@small
+def block_verdict(check, motion, margin, least, block, doubt, work):
+    """Return the verdict on a block of pairs on an interval, and the pair that it is about."""
+    groups = check.blocks[block, 0], check.blocks[block, 1]
+    frames = check.group_frames[groups[0]], check.group_frames[groups[1]]
+    moved, remainder, common = relative_sweep(check, motion, frames, groups, work)
+    enough = margin + moved
+    if block_distance(check, block, enough, work) > enough:
+        return INTERVAL_PROVED, 0
+    balls = check.shapes.balls
+    verdict, worst = INTERVAL_PROVED, 0
+    for k in range(check.blocks[block, 2], check.blocks[block, 3]):
+        one, other = check.pairs[k, 0], check.pairs[k, 1]
+        centres, radii = (work.centres[one], work.centres[other]), (balls[one, 3], balls[other, 3])
+        if centre_distance(centres[0], centres[1]) > enough + radii[0] + radii[1]:
+            continue  # a part moves no farther than its group
+        closer = min(moved, remainder + shift(work, frames, common, centres, radii))
+        if least[k] < 0.0:
+            distance = signed_distance(check, k, least[k] + closer, -np.inf, work)
+        else:
+            distance = pair_distance(check, k, least[k] + closer, least[k], work)
+        if distance > least[k] + closer:
+            continue
+        if distance <= least[k]:
+            return PAIR_TOO_NEAR, k
+        # The gap is that of this pair, which was searched just now.
+        if work.gjk.gap[0] > least[k] + remainder + shift_along(
+                work, frames, common, centres, radii, work.directions[k]):
+            continue
+        if closer < doubt:
+            return PAIR_TOO_NEAR, k
+        verdict, worst = INTERVAL_UNDECIDED, k
+    return verdict, worst
+
+
+@inner
+def window_deviations(c, lengths, first, q, motion, middle):
+    """
+    Write positions amid WINDOW_SEGMENTS segments, and by how much each joint leaves them there.
+
+    `middle` (n,): workspace.
+    """
+    last = min(first + WINDOW_SEGMENTS, lengths.shape[0])
+    positions_at(c, (first + last) // 2, 0.0, q)
+    for i in range(q.shape[0]):
+        motion[0, i] = motion[1, i] = 0.0  # no straight line is known
+    for segment in range(first, last):
+        h = 0.5 * lengths[segment]
+        positions_at(c, segment, h, middle)
+        for i in range(q.shape[0]):
+            motion[1, i] = max(motion[1, i], abs(middle[i] - q[i])
+                               + deviation_of(c, segment, i, h, h)[1])
+
+
+@inner
+def positions_at(c, segment, t, q):
+    """Write the positions (n,) at a time in a segment."""
+    for i in range(q.shape[0]):
+        q[i] = c[0, segment, i] + t * (c[1, segment, i] + t * (c[2, segment, i] + t * (
+            c[3, segment, i] + t * (c[4, segment, i] + t * c[5, segment, i]))))
+
+
+@inner
+def deviations(c, segment, t, h, motion):
+    """Write how the joints leave their positions at t within h (s), as `motion` (2, n)."""
+    for i in range(motion.shape[1]):
+        motion[0, i], motion[1, i] = deviation_of(c, segment, i, t, h)
+
+
+@inner
+def deviation_of(c, segment, i, t, h):
+    """
+    Return how joint i leaves its position at t within h (s) before and after.
+
+    By its velocity at t; and by how much at most.
+    """
+    c1, c2, c3 = c[1, segment, i], c[2, segment, i], c[3, segment, i]
+    c4, c5 = c[4, segment, i], c[5, segment, i]
+    # The Taylor series at t, which ends with the fifth power.
+    d1 = c1 + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * 5.0 * c5)))
+    d2 = c2 + t * (3.0 * c3 + t * (6.0 * c4 + t * 10.0 * c5))
+    d3 = c3 + t * (4.0 * c4 + t * 10.0 * c5)
+    d4 = c4 + t * 5.0 * c5
+    return h * d1, h * (abs(d1) + h * (abs(d2) + h * (abs(d3) + h * (abs(d4) + h * abs(c5)))))

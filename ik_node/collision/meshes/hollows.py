@@ -1,0 +1,329 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Cuts of a mesh at its hollows, until the hulls of its parts are hardly thicker than the mesh.
+
+The thickness of a hull is the largest distance of its faces from the mesh, where they are outside
+of it.  Planes are tried across the axes, and through the bottom of the widest hollows along the
+surface and across the hull's face over them; the one is taken that lowers the sum of volume times
+squared thickness most: a greedy form of approximate convex decomposition (Lien and Amato 2007,
+"Approximate convex decomposition of polyhedra").  Cuts that have not lowered it by much in the
+end are taken back, as each part makes checks slower.
+
+Nothing is lost by a cut, to 0.01 mm.  Triangles that cross the plane are divided there.  What a
+part has of the inside of a solid is contained, too: its extreme points are on the surface, but for
+those where three planes meet inside of the solid, and these are added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ik_node.collision.meshes.mesh_cuts import are_inside, normals_of, parted, Plane, qhull
+
+MAX_PARTS = 8
+THICKNESS_M = 3e-3         # of hulls beyond the mesh, that is small enough
+MIN_GAIN = 0.4             # each cut lowers volume times squared thickness by this share
+LEAST_GAIN = 0.05          # so that more cuts are tried
+SURFACE_SPACING_M = 1e-3   # of the points that stand for the mesh, as far as they suffice
+SURFACE_POINTS = 3_000, 40_000
+WORKED_TRIANGLES = 5_000   # of a mesh, by which planes are chosen
+COMPARED_TRIANGLES = 600   # of a part, when planes are compared first
+COMPARED_POINTS = 100      # of its hull
+HULL_POINTS = 400          # that tell the thickness of the hull of a part
+CUT_PLACES = 0.2, 0.35, 0.5, 0.65, 0.8  # of the length of a part along an axis
+TRIED_HOLLOWS = 3          # whose planes are tried
+WIDE_SHARE = 0.7           # of the widest, that a hollow has and is away from others
+BEST_PLANES = 5            # planes that are compared again
+NEAREST_POINTS = 6         # of the mesh, whose triangles are looked at
+LEAST_SIDE_SHARE = 1e-3    # of the volume of a part, that each side of a cut has
+INSIDE_M = 1e-9            # beyond a plane, where a point is still on its side
+FLATTEST_CORNER = 1e-3     # determinant of the normals of three planes that have a corner
+
+
+class Surface(NamedTuple):
+    """
+    A mesh with points on it, of which the nearest to any point is found fast.
+
+    Attributes
+    ----------
+    triangles : (m, 3, 3) array
+    normals : (m, 3) array
+    points : (p, 3) array
+        About `spacing` (m) from each other.
+    owners : (p,) int array
+        The triangle of each.
+    tree : cKDTree
+        Of the points.
+    spacing : float
+    axes : (3, 3) array
+        Principal axes of the points, as rows.
+
+    """
+
+    triangles: np.ndarray
+    normals: np.ndarray
+    points: np.ndarray
+    owners: np.ndarray
+    tree: Any
+    spacing: float
+    axes: np.ndarray
+
+
+@dataclass(eq=False)
+class Part:
+    """
+    Triangles of a part, and what is known of their hull.
+
+    Attributes
+    ----------
+    triangles : (k, 3, 3) array
+    cuts : tuple of (plane, side)
+        That have led to it.
+    volume, thickness : float
+        Of the hull, m^3 and m.
+    hollows : arrays
+        Points on the hull, the corners of its face, and how far and where the mesh is.
+    sides : list of Part
+        Both sides of the cut of this part; empty without one.
+
+    """
+
+    triangles: np.ndarray
+    cuts: tuple[tuple[Plane, float], ...]
+    volume: float
+    thickness: float
+    hollows: tuple[np.ndarray, ...]
+    sides: list[Part] = field(default_factory=list)
+
+    @property
+    def cost(self) -> float:
+        """Return what cuts are to lower."""
+        return cost_of(self.volume, self.thickness)
+
+
+def cost_of(volume: float, thickness: float) -> float:
+    """Return volume times squared thickness of a hull, of which 3 mm do not matter."""
+    return volume * max(thickness, THICKNESS_M) ** 2
+
+
+def cut_at_hollows(triangles: np.ndarray) -> list[np.ndarray]:
+    """Return the triangles (k, 3, 3) of each part of a mesh, and the corners of cuts inside."""
+    surface = surface_of(triangles)
+    if surface is None:
+        return [triangles]
+    whole = _part(_some(triangles, WORKED_TRIANGLES), (), surface)
+    undecided, count = [whole], 1
+    while undecided and count < MAX_PARTS:
+        part = undecided.pop(max(range(len(undecided)), key=lambda k: undecided[k].cost))
+        part.sides = _best_cut(part, surface)
+        undecided += part.sides
+        count += bool(part.sides)
+    _drop_poor_cuts(whole)
+    return _cut_alike(triangles, whole, triangles)
+
+
+def _drop_poor_cuts(part: Part) -> tuple[float, int]:
+    """Drop cuts that do not lower the cost by MIN_GAIN each; return the cost and the number."""
+    if not part.sides:
+        return part.cost, 0
+    (one, few), (other, more) = map(_drop_poor_cuts, part.sides)
+    count = few + more + 1
+    if one + other > (1.0 - MIN_GAIN) ** count * part.cost:
+        part.sides, one, other, count = [], part.cost, 0.0, 0
+    return one + other, count
+
+
+def _cut_alike(triangles: np.ndarray, part: Part, solid: np.ndarray) -> list[np.ndarray]:
+    """Cut all triangles as some of them were, with exact corners inside of the solid."""
+    if not part.sides:
+        return [triangles]
+    plane = part.sides[0].cuts[-1][0]
+    corners = _corners(plane, part.cuts)
+    halves = _cut(triangles, plane, corners[are_inside(corners, solid)])
+    return [piece for half, side in zip(halves, part.sides)
+            for piece in _cut_alike(half, side, solid)]
+
+
+def surface_of(triangles: np.ndarray) -> Surface | None:
+    """Return the surface of a mesh; None without an area."""
+    normals, areas = normals_of(triangles)
+    area = float(areas.sum())
+    if not area > 0.0:
+        return None
+    from scipy.spatial import cKDTree
+    count = int(np.clip(area / SURFACE_SPACING_M ** 2, *SURFACE_POINTS))
+    points, owners = _sample(triangles, areas, count)
+    centred = points - points.mean(axis=0)
+    return Surface(triangles, normals, points, owners, cKDTree(points), (area / count) ** 0.5,
+                   np.linalg.eigh(centred.T @ centred)[1].T)
+
+
+def thickness_beyond(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, ...]:
+    """
+    Return how far points (k, 3) are outside of a mesh, 0 inside, and where it is nearest.
+
+    Returns
+    -------
+    (k,), (k, 3), (k,) arrays
+        Distances, m; the nearest points; their triangles.
+
+    """
+    near = surface.owners[surface.tree.query(points, NEAREST_POINTS)[1]]
+    places = _nearest(points[:, None], surface.triangles[near])
+    away = points[:, None] - places
+    distances = np.linalg.norm(away, axis=2)
+    # Of triangles that are equally near, at an edge, the one that faces the point tells its side.
+    facing = (away * surface.normals[near]).sum(axis=2)
+    equal = distances < distances.min(axis=1, keepdims=True) + INSIDE_M
+    best = np.where(equal, np.abs(facing), -1.0).argmax(axis=1)
+    rows = np.arange(len(points))
+    return (np.where(facing[rows, best] > 0.0, distances[rows, best], 0.0), places[rows, best],
+            near[rows, best])
+
+
+def _best_cut(part: Part, surface: Surface) -> list[Part]:
+    """Return both sides of the plane that lowers the cost of a part most; none if too little."""
+    if part.thickness <= THICKNESS_M:
+        return []
+    few, compared = _some(part.triangles, COMPARED_TRIANGLES), []
+    for plane in _planes(part, surface):
+        sides = [_about(half, surface)
+                 for half in _cut(few, plane, _inner_corners(plane, part, surface))]
+        if min(volume for volume, _ in sides) > LEAST_SIDE_SHARE * part.volume:
+            compared.append((sum(cost_of(*side) for side in sides), len(compared), plane))
+    best, least = [], (1.0 - LEAST_GAIN) * part.cost
+    for _, _, plane in sorted(compared, key=lambda each: each[:2])[:BEST_PLANES]:
+        halves = _cut(part.triangles, plane, _inner_corners(plane, part, surface))
+        sides = [_part(half, (*part.cuts, (plane, sign)), surface, part.thickness)
+                 for half, sign in zip(halves, (1.0, -1.0))]
+        if sum(side.cost for side in sides) < least:
+            best, least = sides, sum(side.cost for side in sides)
+    return best
+
+
+def _planes(part: Part, surface: Surface) -> list[Plane]:
+    """Return planes that may be worth a cut of a part."""
+    low, high = part.triangles.min(axis=(0, 1)), part.triangles.max(axis=(0, 1))
+    planes = [(np.eye(3)[k], float(low[k] + place * (high[k] - low[k])))
+              for k in range(3) for place in CUT_PLACES]
+    points, faces, distances, places, owners = part.hollows
+    left = distances.copy()
+    for _ in range(TRIED_HOLLOWS):
+        k = int(left.argmax())
+        if left[k] < WIDE_SHARE * part.thickness:
+            break
+        edges = np.roll(faces[k], -1, axis=0) - faces[k]
+        across = edges[np.linalg.norm(edges, axis=1).argmax()]
+        normals = np.vstack([surface.normals[owners[k]], surface.axes, across,
+                             np.cross(points[k] - places[k], across)])
+        lengths = np.linalg.norm(normals, axis=1)
+        planes += [(normal / length, float(normal @ places[k] / length))
+                   for normal, length in zip(normals, lengths) if length > 0.0]
+        left[np.linalg.norm(places - places[k], axis=1) < WIDE_SHARE * part.thickness] = 0.0
+    return planes
+
+
+def _part(triangles: np.ndarray, cuts: tuple[tuple[Plane, float], ...],
+          surface: Surface, widest: float = np.inf) -> Part:
+    volume, points, faces = _hull_of(triangles, HULL_POINTS)
+    if not len(points):
+        return Part(triangles, cuts, 0.0, 0.0, ())
+    beyond = thickness_beyond(surface, points)
+    # What is left of a hollow is no wider than the hollow was: the points miss the widest place.
+    return Part(triangles, cuts, volume, min(float(beyond[0].max()), widest),
+                (points, faces, *beyond))
+
+
+def _hull_of(triangles: np.ndarray, count: int) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return volume of a hull, points (count, 3) on it, and their faces; 0 if it is flat."""
+    hull = qhull(triangles.reshape(-1, 3)) if len(triangles) else None
+    if hull is None:
+        return 0.0, np.zeros((0, 3)), np.zeros((0, 3, 3))
+    faces = hull.points[hull.simplices]
+    points, owners = _sample(faces, normals_of(faces)[1], count)
+    return hull.volume, points, faces[owners]
+
+
+def _about(triangles: np.ndarray, surface: Surface) -> tuple[float, float]:
+    """Return volume and thickness of a hull, about and fast."""
+    volume, points, _ = _hull_of(triangles, COMPARED_POINTS)
+    distances, near = surface.tree.query(points)
+    heights = ((points - surface.points[near])
+               * surface.normals[surface.owners[near]]).sum(axis=1)
+    beyond = np.where(heights > 0.0, np.maximum(distances - surface.spacing, heights), 0.0)
+    return volume, float(beyond.max(initial=0.0))
+
+
+def _cut(triangles: np.ndarray, plane: Plane, corners: np.ndarray) -> list[np.ndarray]:
+    """Return both sides of a cut, each with the corners as triangles without a size."""
+    added = np.repeat(corners[:, None], 3, axis=1)
+    return [np.concatenate([half, added]) for half in parted(triangles, *plane)]
+
+
+def _inner_corners(plane: Plane, part: Part, surface: Surface) -> np.ndarray:
+    corners = _corners(plane, part.cuts)
+    return corners[thickness_beyond(surface, corners)[0] == 0.0] if len(corners) else corners
+
+
+def _corners(plane: Plane, cuts: Any) -> np.ndarray:
+    """Return the points (k, 3) where a plane meets two of those of the cuts, on their sides."""
+    corners = np.zeros((0, 3))
+    if len(cuts) > 1:
+        normals = np.array([normal for (normal, _), _ in cuts])
+        places, sides = np.array([(place, side) for (_, place), side in cuts]).T
+        pairs = np.array([*combinations(range(len(cuts)), 2)])
+        A = np.insert(normals[pairs], 0, plane[0], axis=1)
+        b = np.insert(places[pairs], 0, plane[1], axis=1)
+        meet = np.abs(np.linalg.det(A)) > FLATTEST_CORNER
+        corners = np.linalg.solve(A[meet], b[meet][..., None])[..., 0]
+        corners = corners[(sides * (corners @ normals.T - places) > -INSIDE_M).all(axis=1)]
+    return corners
+
+
+def _some(triangles: np.ndarray, count: int) -> np.ndarray:
+    """Return at most so many triangles, large ones first."""
+    if len(triangles) <= count:
+        return triangles
+    return triangles[np.unique(_sample(triangles, normals_of(triangles)[1], count)[1])]
+
+
+def _sample(triangles: np.ndarray, areas: np.ndarray,
+            count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return points (count, 3) that are evenly spread over triangles, and their triangles."""
+    random = np.random.default_rng(0)
+    ends = np.cumsum(areas)
+    owners = np.searchsorted(ends, (np.arange(count) + random.random(count)) / count * ends[-1])
+    owners = np.minimum(owners, len(triangles) - 1)
+    u, v = random.random((2, count, 1))
+    beyond = u + v > 1.0
+    u, v = np.where(beyond, 1.0 - u, u), np.where(beyond, 1.0 - v, v)
+    a, b, c = triangles[owners].swapaxes(0, 1)
+    return a + u * (b - a) + v * (c - a), owners
+
+
+def _nearest(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Return the nearest points (..., 3) of triangles (..., 3, 3), Ericson 2005, section 5.1.5."""
+    a, b, c = np.moveaxis(triangles, -2, 0)
+    normals = np.cross(b - a, c - a)
+    squares = (normals * normals).sum(axis=-1)
+    tiny = np.finfo(float).tiny
+    heights = ((points - a) * normals).sum(axis=-1) / np.maximum(squares, tiny)
+    inner = points - heights[..., None] * normals
+    nearest, least = inner.copy(), np.full(inner.shape[:-1], np.inf)
+    inside = squares > tiny
+    for start, end in ((a, b), (b, c), (c, a)):
+        edge = end - start
+        inside &= (np.cross(edge, inner - start) * normals).sum(axis=-1) >= 0.0
+        along = ((points - start) * edge).sum(axis=-1) / np.maximum(
+            (edge * edge).sum(axis=-1), tiny)
+        place = start + np.clip(along, 0.0, 1.0)[..., None] * edge
+        distance = ((points - place) ** 2).sum(axis=-1)
+        nearest[distance < least] = place[distance < least]
+        least = np.minimum(least, distance)
+    nearest[inside] = inner[inside]
+    return nearest

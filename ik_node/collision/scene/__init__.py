@@ -1,0 +1,10 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Objects around the arm, and the files that say which pairs may touch.
+
+    scene       The scene: the objects around the arm and in its hand, for the collision check
+    scene_file  Scenes as YAML files
+    srdf        Read which pairs of links an SRDF leaves out of the collision check
+    tool_file   Tools that have a name, from YAML files
+"""

@@ -1,0 +1,9 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Several tips of one robot.
+
+    kinematic_tree  Several tips of one robot: the joints between a base link and all of them
+    tree_kernels    Compiled forward kinematics and Jacobians of a kinematic tree
+    tree_table      The rows of a kinematic tree
+"""

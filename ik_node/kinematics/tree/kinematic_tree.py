@@ -1,0 +1,273 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Several tips of one robot: the joints between a base link and all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+
+import numpy as np
+
+from ik_node.base.errors import ChainError, ParameterError
+from ik_node.base.text import quote
+from ik_node.kinematics import kernels
+from ik_node.kinematics.arguments import did_you_mean, joint_vector
+from ik_node.kinematics.arm import given_tree
+from ik_node.kinematics.tree.tree_kernels import tree_columns, tree_frames
+from ik_node.kinematics.tree.tree_table import tree_rows, TreeRows
+from ik_node.model.base_joints import ANGLE_NAMES, checked_bounds, coordinates_of, JointBounds
+from ik_node.model.chain import Bounds
+from ik_node.model.description.urdf import (
+    Joint,
+    JointType,
+    leader_of,
+    MULTI_DOF_TYPES,
+    require_usable,
+    Tree,
+)
+from ik_node.model.joint_space import JointSpace
+
+
+@dataclass(frozen=True, eq=False)
+class KinematicTree(JointSpace):
+    """
+    The joints between a base link and several tips, each joint once; from :func:`load_tree`.
+
+    Attributes
+    ----------
+    base_link : str
+        All poses are poses in it.  It need not be the root of the URDF: with a foot as the base
+        the joints of its leg move the rest of the robot.
+    tip_links : tuple of str
+    joint_names : tuple of str, length n
+        The order of the entries of q.  A planar joint has the coordinates ``NAME/x``,
+        ``NAME/y`` and ``NAME/yaw``, a floating one ``NAME/x``, ``y``, ``z``, ``roll``, ``pitch``
+        and ``yaw``: see :mod:`ik_node.model.base_joints`.
+    lower, upper : (n,) arrays
+        Position limits (rad or m), infinite for continuous joints.
+    velocity, acceleration, jerk : (n,) arrays
+        Limits per s, s^2 and s^3 (rad or m), infinite where the URDF gives none, and of planar
+        and floating joints.
+    continuous, revolute : (n,) arrays of bool
+        Joints without limits; joints whose coordinate is an angle.
+    table, parents : (m, 16) array, (m,) int array
+        One row for each degree of freedom and each tip, as
+        :func:`ik_node.kinematics.tree.tree_kernels.tree_frames` reads them.
+    tip_rows : (T,) int array
+        The row of each tip.
+    tree : Tree
+        The URDF.
+
+    """
+
+    base_link: str
+    tip_links: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
+    continuous: np.ndarray
+    revolute: np.ndarray
+    table: np.ndarray
+    parents: np.ndarray
+    tip_rows: np.ndarray
+    tree: Tree
+
+    def __repr__(self) -> str:
+        """Return robot name, base, tips and number of joints in one line."""
+        return (f'{type(self).__name__}({quote(self.tree.name)}: {quote(self.base_link)} -> '
+                f'{", ".join(map(quote, self.tip_links))}, {self.n} joint{"s" * (self.n != 1)})')
+
+    def fk(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        """
+        Return ``T_base_tip`` (4, 4) of each tip at joint positions `q` (n,), rad or m.
+
+        Raises
+        ------
+        ParameterError
+            If `q` has not n finite numbers.
+
+        """
+        frames = self._frames(joint_vector(self, q))
+        return {tip: kernels.pose_matrix(frames[row])
+                for tip, row in zip(self.tip_links, self.tip_rows)}
+
+    def jacobian(self, q: np.ndarray, tip_links: Sequence[str] | None = None) -> np.ndarray:
+        """
+        Return the geometric Jacobians of tips in the base frame, one below the other, (6 k, n).
+
+        Rows of each tip: linear (m), angular (rad) velocity per unit of joint velocity.
+
+        Parameters
+        ----------
+        q : (n,) array
+        tip_links : sequence of str, optional
+            Which, and in which order; default: all.
+
+        Raises
+        ------
+        ParameterError
+            If `q` has not n finite numbers, or a tip is unknown.
+
+        """
+        frames = self._frames(joint_vector(self, q))
+        tips = self.tip_links if tip_links is None else tuple(tip_links)
+        J, columns = np.empty((6 * len(tips), self.n)), np.empty((self.n, 6))
+        for k, tip in enumerate(tips):
+            tree_columns(self.table, self.parents, frames, self.tip_rows[self.tip_index(tip)],
+                         columns)
+            J[6 * k:6 * k + 6] = columns.T
+        return J
+
+    def tip_index(self, tip: str) -> int:
+        """Return the number of a tip; ParameterError if it is not one of the tips."""
+        if tip not in self.tip_links:
+            raise ParameterError(f'{quote(tip)} is not a tip of this tree'
+                                 + did_you_mean(tip, self.tip_links))
+        return self.tip_links.index(tip)
+
+    def positions(self, values: Mapping[str, float]) -> np.ndarray:
+        """
+        Return q (n,) from the position (rad or m) of each joint by name, others ignored.
+
+        Raises
+        ------
+        ParameterError
+            If a joint is missing.
+
+        """
+        missing = [name for name in self.joint_names if name not in values]
+        if missing:
+            raise ParameterError(f'no position is given for {", ".join(map(quote, missing))}')
+        return joint_vector(self, [values[name] for name in self.joint_names])
+
+    @cached_property
+    def moved_by(self) -> np.ndarray:
+        """Return which coordinates move which tips, (n, T) bool."""
+        moved = np.zeros((self.n, len(self.tip_links)), dtype=bool)
+        for tip, row in enumerate(self.tip_rows):
+            k = int(row)
+            while k >= 0:
+                moved[int(self.table[k, 13]), tip] |= self.table[k, 14] != 0.0
+                k = int(self.parents[k])
+        return moved
+
+    def reach(self, tip: str) -> float:
+        """Return an upper bound (m) on the distance of a tip from the base, infinite if none."""
+        total, k = 0.0, int(self.tip_rows[self.tip_index(tip)])
+        while k >= 0:
+            row = self.table[k]
+            total += float(np.linalg.norm(row[9:12]))
+            if row[12] != 0.0 and row[14] != 0.0:
+                ends = row[14] * np.array([self.lower[int(row[13])], self.upper[int(row[13])]])
+                total += float(np.abs(ends + row[15]).max())
+            k = int(self.parents[k])
+        return total
+
+    def _frames(self, q: np.ndarray) -> np.ndarray:
+        frames = np.empty((len(self.table), 12))
+        tree_frames(self.table, self.parents, q, frames)
+        return frames
+
+
+def load_tree(path_or_text: str | bytes | PathLike, base_link: str | None = None,
+              tip_links: Sequence[str] = (), bounds: JointBounds | None = None) -> KinematicTree:
+    """
+    Load a robot with several tips from a URDF file or from URDF text.
+
+    Parameters
+    ----------
+    path_or_text : path, str or bytes
+        As for :func:`ik_node.kinematics.arm.load_urdf`.
+    base_link : str, optional
+        The link in which all poses are given; default: the root of the URDF.
+    tip_links : sequence of str
+        The links that are to be brought to poses.
+    bounds : mapping of joint name to mapping of coordinate to (lower, upper), optional
+        For each planar joint (x, y, yaw) and floating joint (x, y, z, roll, pitch, yaw) between
+        the base and the tips, m and rad: ``{'floor': {'x': (-2, 2), 'y': (-2, 2),
+        'yaw': (-inf, inf)}}``.  The URDF has no limits for these.
+
+    Raises
+    ------
+    UrdfError
+        If the file cannot be read or is not a usable URDF.
+    ChainError
+        If a link does not exist, or no joint moves between the base and a tip.
+    ParameterError
+        If it is neither a path nor text, no tip is given, one twice, or bounds are missing.
+
+    Examples
+    --------
+    >>> tree = ik_node.load_tree('urdf/two_arms.urdf', 'base_link', ['left_tool', 'right_tool'])
+
+    """
+    return make_tree(given_tree(path_or_text, 'load_tree'), base_link or '', tip_links, bounds)
+
+
+def make_tree(tree: Tree, base_link: str = '', tip_links: Sequence[str] = (),
+              bounds: JointBounds | None = None) -> KinematicTree:
+    """Return the joints of a checked URDF between links; arguments as :func:`load_tree`."""
+    tips = _checked_links(tree, base_link, tip_links)
+    rows, tip_rows = tree_rows(tree, base_link or tree.root, tips)
+    by_name = {joint.name: joint for joint in tree.joints}
+    require_usable(rows.joints, by_name)
+    limits = _limits(rows, by_name, bounds or {})
+    arrays = {
+        **{name: limits[:, k].copy() for k, name in enumerate(Bounds._fields)},
+        'continuous': np.isinf(limits[:, 0]) & np.isinf(limits[:, 1]),
+        'revolute': limits[:, -1] > 0.0,
+        'table': np.array(rows.table), 'parents': np.array(rows.parents, dtype=np.int64),
+        'tip_rows': np.array(tip_rows, dtype=np.int64)}
+    if not np.isfinite(arrays['table']).all():
+        raise ChainError('the offsets or mimic factors between the base and the tips multiply to '
+                         'a number that is not finite')
+    for array in arrays.values():
+        array.setflags(write=False)
+    return KinematicTree(base_link or tree.root, tips, tuple(rows.names), tree=tree, **arrays)
+
+
+def _checked_links(tree: Tree, base_link: str, tip_links: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(tip_links, (str, bytes)):
+        raise ParameterError(f'tip_links is the string {quote(tip_links)}; give a sequence of '
+                             'link names')
+    tips = tuple(tip_links)
+    for link in (*tips, *((base_link,) if base_link else ())):
+        if link not in tree.links:
+            raise ChainError(f'the link {quote(link)} is not in the URDF'
+                             + did_you_mean(link, tree.links))
+    if not tips:
+        raise ParameterError('no tip link is given; name the links that are to be brought to '
+                             'poses' + did_you_mean('', tree.links))
+    if len(set(tips)) < len(tips):
+        raise ParameterError(f'the tip links {quote(list(tips), 300)} have a name twice; give '
+                             'each once')
+    return tips
+
+
+def _limits(rows: TreeRows, by_name: Mapping[str, Joint], bounds: JointBounds) -> np.ndarray:
+    """Return the bounds of each coordinate, and 1 if it is an angle, (n, 6)."""
+    followers: dict[str, list[Joint]] = {}
+    leaders: dict[str, Joint] = {}
+    for joint in rows.joints:
+        leader = leader_of(joint, by_name)[0]
+        leaders[leader.name] = leader
+        if joint is not leader:
+            followers.setdefault(leader.name, []).append(joint)
+    given = checked_bounds(leaders, bounds)
+    limits: dict[str, tuple[float, ...]] = {}
+    for leader in leaders.values():
+        if leader.type in MULTI_DOF_TYPES:
+            limits |= {name: (*given[name], *(np.inf,) * 3, name.rpartition('/')[2] in ANGLE_NAMES)
+                       for name in coordinates_of(leader)}
+            continue
+        kept = Bounds.of(leader)
+        for joint in followers.get(leader.name, ()):
+            kept = kept.followed_by(joint, *leader_of(joint, by_name)[1:])
+        limits[leader.name] = *kept.checked(leader), leader.type is not JointType.PRISMATIC
+    return np.array([limits[name] for name in rows.names], dtype=float)

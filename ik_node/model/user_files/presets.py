@@ -1,0 +1,268 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Presets of arms: YAML files that name what a user would have to look up.
+
+.. code-block:: yaml
+
+    robot:
+      title: Universal Robots UR5e
+      description:
+        package: ur_description             # empty: the file is beside this one
+        file: urdf/ur.urdf.xacro
+        xacro_arguments: {ur_type: ur5e}
+        apt: ur-description                 # without ros-jazzy-; empty: not in apt
+        source: https://github.com/UniversalRobots/Universal_Robots_ROS2_Description
+      base_link: base_link
+      tip_link: tool0
+      controller: scaled_joint_trajectory_controller
+      namespace: ''                         # of the vendor's driver
+      driver: ros2 launch ur_robot_driver ur_control.launch.py ur_type:=ur5e
+      home: {shoulder_pan_joint: 0.0}       # rad or m, every joint of the chain
+      parameters: {motion.velocity_scale: 0.2}
+
+The presets of this package are in ``config/robots``; a file of one's own has the same form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import os
+from pathlib import Path
+import sys
+from typing import Any
+
+import numpy as np
+
+from ik_node.base.errors import ParameterError
+from ik_node.base.share import share_file
+from ik_node.base.text import quote, shown
+from ik_node.model.chain import Chain
+from ik_node.model.description.file_paths import read_limited
+from ik_node.model.user_files.plain_yaml import read_plain_yaml
+
+PRESET_FOLDER = 'config/robots'
+PRESET_SUFFIX = '.yaml'
+MAX_PRESET_BYTES = 2**20
+TEXT_FIELDS = ('title', 'base_link', 'tip_link', 'controller', 'namespace', 'driver')
+FILE_FIELDS = ('package', 'file', 'apt', 'source')
+# The period of the vendor's controller, and a low speed to begin with.
+REAL_ONLY = ('controller_period', 'motion.velocity_scale')
+
+
+@dataclass(frozen=True)
+class DescriptionSource:
+    """
+    Where the description of an arm is.
+
+    Attributes
+    ----------
+    package : str
+        Package that has it; empty: it is beside the preset.
+    file : str
+        The .urdf or .xacro file, relative to the package or to the preset.
+    xacro_arguments : dict of str to str
+        Values of ``xacro:arg``.
+    apt : str
+        Name of the package in apt, without ``ros-DISTRIBUTION-``; empty if it is not there.
+    source : str
+        Address of the repository.
+
+    """
+
+    package: str
+    file: str
+    xacro_arguments: dict[str, str]
+    apt: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Preset:
+    """
+    A preset of an arm.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file without its suffix.
+    path : Path
+        The file.
+    title : str
+        Maker and model.
+    description : DescriptionSource
+    base_link, tip_link : str
+        First and last link of the arm; empty: found in the URDF.
+    controller : str
+        Controller of the vendor's driver that takes trajectories; empty: there is none.
+    namespace : str
+        Namespace in which the vendor's driver starts its nodes.
+    driver : str
+        The command that starts the vendor's driver; empty: there is none.
+    home : dict of str to float
+        Joint positions by name, rad or m.
+    parameters : dict
+        Parameters of ik_node by name: limits and speed.
+
+    """
+
+    name: str
+    path: Path
+    title: str
+    description: DescriptionSource
+    base_link: str
+    tip_link: str
+    controller: str
+    namespace: str
+    driver: str
+    home: dict[str, float]
+    parameters: dict[str, Any]
+
+    def parameters_for(self, simulated: bool) -> dict[str, Any]:
+        """Return the parameters of ik_node; a simulated arm has no need of REAL_ONLY."""
+        return {name: value for name, value in self.parameters.items()
+                if not (simulated and name in REAL_ONLY)}
+
+    @property
+    def controller_period(self) -> float:
+        """
+        Return the update period of the vendor's controller, s; 0 where it is not given.
+
+        Raises
+        ------
+        ParameterError
+            If it is no number from 0.
+
+        """
+        period = self.parameters.get('controller_period', 0.0)
+        if not _is_number(period) or period < 0.0:
+            raise ParameterError(f'{quote(self.path, 300)}: controller_period is '
+                                 f'{shown(period, 80)}; give s, 0 or more')
+        return float(period)
+
+    def home_of(self, chain: Chain) -> list[float]:
+        """
+        Return the home posture in the order of a chain, (n,), rad or m; empty without one.
+
+        Raises
+        ------
+        ParameterError
+            If it lacks a joint of the chain, or a position is outside the limits.
+
+        """
+        if not self.home:
+            return []
+        lacking = [name for name in chain.joint_names if name not in self.home]
+        if lacking:
+            raise ParameterError(f'the home of {quote(self.path, 300)} has no position of '
+                                 f'{shown(lacking, 200)}; give one for each joint of the arm')
+        positions = np.array([self.home[name] for name in chain.joint_names])
+        for name, q, lower, upper in zip(chain.joint_names, positions, chain.lower, chain.upper):
+            if not lower <= q <= upper:
+                raise ParameterError(
+                    f'the home of {quote(self.path, 300)} has {q:g} for {quote(name)}; the URDF '
+                    f'allows {lower:g} to {upper:g}')
+        return positions.tolist()
+
+
+def preset_names() -> list[str]:
+    """Return the names of the presets of this package, sorted."""
+    return sorted(path.stem for path in _folder().glob(f'*{PRESET_SUFFIX}'))
+
+
+def read_preset(name: str | Path) -> Preset:
+    """
+    Read a preset.
+
+    Parameters
+    ----------
+    name : str or Path
+        Name of a preset of this package, or the path of a YAML file.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such preset, or the file cannot be used.
+
+    """
+    path = Path(os.path.expanduser(name))  # leaves ~UNKNOWN_USER as it is
+    if path.suffix not in ('.yaml', '.yml'):
+        if str(name) not in preset_names():
+            raise ParameterError(
+                f'there is no preset {quote(name)}; there are {", ".join(preset_names())}, or '
+                'give the path of a YAML file of your own')
+        path = _folder() / f'{name}{PRESET_SUFFIX}'
+    what = f'the preset {quote(path, 300)}'
+    data = read_limited(path, what, MAX_PRESET_BYTES)
+    return _preset(path, what, read_plain_yaml(data, what, 'robot', 'fields to values'))
+
+
+def _folder() -> Path:
+    return share_file(f'{PRESET_FOLDER}/six_axis_arm{PRESET_SUFFIX}').parent
+
+
+def _preset(path: Path, what: str, fields: dict[Any, Any]) -> Preset:
+    known = {*TEXT_FIELDS, 'description', 'home', 'parameters'}
+    _only_known(what, fields, known)
+    source = _mapping(what, 'description', fields.get('description'))
+    _only_known(f'description of {what}', source, {*FILE_FIELDS, 'xacro_arguments'})
+    arguments = _mapping(what, 'xacro_arguments', source.get('xacro_arguments'))
+    home = _mapping(what, 'home', fields.get('home'))
+    for joint, position in home.items():
+        if not _is_number(position):
+            raise ParameterError(f'{what}: home has {shown(position, 80)} for {quote(joint)}; '
+                                 'give a number, rad or m')
+    parameters = _mapping(what, 'parameters', fields.get('parameters'))
+    for name, value in parameters.items():
+        items = value if isinstance(value, list) else [value]
+        kinds = {'number' if _is_number(item) else type(item) for item in items}
+        if len(kinds) > 1 or not kinds <= {'number', str, bool}:
+            raise ParameterError(f'{what}: the parameter {quote(name)} is {shown(value, 80)}; '
+                                 'give a number, a text, true or false, or a list of one of them')
+    texts = {name: _text(what, name, fields.get(name)) for name in TEXT_FIELDS}
+    files = {name: _text(what, name, source.get(name)) for name in FILE_FIELDS}
+    if not files['file']:
+        raise ParameterError(f'{what}: description has no file; name the .urdf or .xacro file')
+    return Preset(
+        path.stem, path, description=DescriptionSource(
+            **files, xacro_arguments={
+                name: _argument(what, name, value) for name, value in arguments.items()}),
+        home={name: float(position) for name, position in home.items()}, parameters=parameters,
+        **texts)
+
+
+def _argument(what: str, name: str, value: object) -> str:
+    """Return a value as xacro is given it on the command line."""
+    if not isinstance(value, (str, bool)) and not _is_number(value):
+        raise ParameterError(f'{what}: the xacro argument {quote(name)} is {shown(value, 80)}; '
+                             'give a number, a text, true or false')
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _is_number(value: object) -> bool:
+    """Return whether a value is a number that a float can be."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) \
+        and abs(value) <= sys.float_info.max
+
+
+def _only_known(what: str, fields: dict[Any, Any], known: set[str]) -> None:
+    unknown = [name for name in fields if name not in known]
+    if unknown:
+        raise ParameterError(f'{what} has {shown(unknown[0], 80)}, which is none of its fields: '
+                             f'{", ".join(sorted(known))}')
+
+
+def _mapping(what: str, name: str, value: object) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise ParameterError(f'{what}: {name} is {shown(value, 80)}; it must map names to values')
+    return value
+
+
+def _text(what: str, name: str, value: object) -> str:
+    if value is None:
+        return ''
+    if not isinstance(value, str):
+        raise ParameterError(f'{what}: {name} is {shown(value, 80)}; give a text, in quotes')
+    return value

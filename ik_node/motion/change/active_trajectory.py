@@ -1,0 +1,255 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The trajectory that the controller executes, and where the next one starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ik_node.collision.distances.certificate import certify, Contact
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.model.joint_space import JointSpace
+from ik_node.motion.direct.start_state import LEAD_POINT_SPACING_S, StartState
+from ik_node.motion.trajectory.interpolation import segments_from
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.sampling import sample
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
+
+REST_SPEED = 0.01         # rad/s or m/s; a lower measured speed is noise
+MAX_LAG_S = 0.1           # how far the measured state may be behind the plan
+TRIED_LAGS_S = np.linspace(-0.01, MAX_LAG_S, 12)  # a state may be newer than it seems, too
+MAX_START_DELAY_S = 0.3   # of a trajectory without a stamp, and of the arm behind it
+SPEED_MARGIN = 0.1        # rad/s or m/s, by which an arm on a ramp may be faster than planned
+MIN_SEPARATION = 2e-3     # rad or m by which two motions must differ to be told apart
+MIN_START_SEPARATION = 5e-2  # as MIN_SEPARATION, of a motion and the rest from which it begins
+RESTING_MOVE = 5e-4       # rad or m; an arm that has moved more has begun, if only slowly
+SETTLING_TIME_S = 0.3     # after the end of a motion, until a lagging arm rests
+SAME_POSITION = 1e-4      # rad or m; an arm that rests this near to the commanded end is there
+
+Joints = slice | Sequence[int]  # which of n
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveTrajectory:
+    """
+    A trajectory that was sent to the controller.
+
+    Attributes
+    ----------
+    began : float
+        Monotonic time (s) at which the controller starts it.
+    limits : MotionLimits
+        The limits that it was planned with.
+    stamp : int or None
+        Its time 0 on the controller's clock (ns); None if it started on arrival, so that
+        the exact position of the controller on it is not known.
+
+    """
+
+    trajectory: Trajectory
+    began: float
+    limits: MotionLimits
+    stamp: int | None = None
+
+    def moves(self, now: float) -> bool:
+        """Return whether the planned motion has not ended."""
+        return now < self.began + self.trajectory.duration
+
+    @cached_property
+    def _points(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.trajectory.with_start()
+
+    def states(self, times: np.ndarray) -> np.ndarray:
+        """
+        Return q, qd, qdd (m, 3, n) as commanded at `times` (m,), s since it began.
+
+        Before 0 the start is extrapolated backwards, as the arm still follows the trajectory
+        before; after the last point it rests at the end.
+        """
+        found = np.empty((len(times), 3, self.trajectory.q.shape[1]))
+        sample(*self._points, times, found)
+        return found
+
+    @cached_property
+    def peak_velocity(self) -> np.ndarray:
+        """Return the highest speed of each joint, (n,), at the start and at the points."""
+        return np.abs(self._points[1][1]).max(axis=0)
+
+    def contact_ahead(self, model: CollisionModel | None, now: float) -> Contact | None:
+        """Return what the rest of it would meet in a model; None if it is free, or over."""
+        return None if model is None or not self.moves(now) else certify(
+            model, *segments_from(self.trajectory, now - self.began))
+
+    def brakes(self, qd: np.ndarray, time: float) -> bool:
+        """
+        Return whether an arm that moves with `qd` (n,) at a monotonic time (s) is on this ramp.
+
+        It may be behind by MAX_START_DELAY_S: so late may a ramp without a stamp begin.
+        """
+        behind = np.linspace(0.0, MAX_START_DELAY_S, 16)
+        planned = np.abs(self.states(time - self.began - behind)[:, 1]).max(axis=0)
+        return bool((np.abs(qd) <= planned + SPEED_MARGIN).all())
+
+    def followed(self, chain: JointSpace, q: np.ndarray, now: float, tolerance: float,
+                 joints: Joints = slice(None)) -> bool:
+        """
+        Return whether the arm, measured at `q` (n,), follows this trajectory with some joints.
+
+        A lagging arm may be as far behind as the plan moved within MAX_LAG_S.
+        """
+        elapsed = now - self.began
+        plan, behind = self.states(np.array([elapsed, elapsed - MAX_LAG_S]))
+        allowed = (tolerance + np.abs(chain.difference(plan[0], behind[0]))
+                   + MAX_LAG_S * np.abs(plan[1]))
+        return bool((np.abs(chain.difference(q, plan[0])) <= allowed)[joints].all())
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Measured joint positions (rad or m) and velocities (per s), (n,), `age` seconds ago."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    age: float = 0.0
+
+
+@dataclass(frozen=True)
+class SpliceTiming:
+    """
+    When a new motion leaves the active trajectory.
+
+    Attributes
+    ----------
+    look_ahead : float
+        How long (s) the active trajectory is kept.
+    cycle : float
+        Controller period (s).
+    elapsed : float or None
+        How far (s) the active trajectory is by the controller's clock, if the controller
+        joins by the stamp; None if it starts on arrival.
+    backdating : float
+        How long (s) time 0 is before the present, if the controller joins by the stamp.
+
+    """
+
+    look_ahead: float
+    cycle: float
+    elapsed: float | None = None
+    backdating: float = 0.0
+
+
+def choose_start(chain: JointSpace, active: ActiveTrajectory | None, measured: Measurement,
+                 now: float, timing: SpliceTiming, tolerance: float) -> StartState:
+    """
+    Choose where a new motion starts.
+
+    While the arm follows the active trajectory, and until it has settled at its end: on that
+    trajectory, `look_ahead` seconds from now, because the commanded state is continuous and
+    the measured one lags.  Afterwards: at its end, if the arm rests there.  Otherwise: at
+    the measured state.
+
+    Parameters
+    ----------
+    active : ActiveTrajectory or None
+        The last trajectory that was sent.
+    now : float
+        Monotonic time (s).
+    tolerance : float
+        Rad or m; largest deviation of an arm that follows its trajectory.
+
+    """
+    moving = bool(np.abs(measured.qd).max() > REST_SPEED)
+    unsettled = active is not None and active.moves(now - SETTLING_TIME_S) \
+        and active.followed(chain, measured.q, now - measured.age, tolerance)
+    if unsettled and not moving and not active.moves(now):
+        # The measurement may be older than the end of the motion.
+        return StartState.from_state(MotionState.at_rest(active.trajectory.end))
+    if unsettled:
+        if timing.elapsed is None:
+            return StartState.from_motion(active.trajectory, now - active.began,
+                                          timing.look_ahead, timing.cycle)
+        # Whole nanoseconds, as in stamps: rounding would show in the acceleration between
+        # close points.
+        elapsed = round(timing.elapsed - timing.backdating, 9)
+        start = StartState.from_motion(active.trajectory, elapsed,
+                                       timing.look_ahead + timing.backdating)
+        return replace(start, backdating=timing.backdating)
+    if moving:
+        return StartState.from_state(MotionState(measured.q, measured.qd,
+                                                 np.zeros(len(measured.q))))
+    if active is not None and active.followed(chain, measured.q, now, SAME_POSITION):
+        return StartState.from_state(MotionState.at_rest(active.trajectory.end))
+    return StartState.from_state(MotionState.at_rest(measured.q))
+
+
+def delayed(trajectory: Trajectory, rest_times: list[float]) -> Trajectory:
+    """Return a motion from rest that starts at the last of `rest_times` (s), with points there."""
+    start = trajectory.start
+    times = np.append(rest_times, trajectory.times + rest_times[-1])
+
+    def rows(first: np.ndarray, others: np.ndarray) -> np.ndarray:
+        both = np.empty((len(times), len(first)))
+        both[:len(rest_times)], both[len(rest_times):] = first, others
+        return both
+
+    return replace(trajectory, times=np.round(times, 9), q=rows(start.q, trajectory.q),
+                   qd=rows(start.qd, trajectory.qd), qdd=rows(start.qdd, trajectory.qdd),
+                   lead_points=trajectory.lead_points + len(rest_times))
+
+
+def missed_splice(chain: JointSpace, before: ActiveTrajectory | None, after: ActiveTrajectory,
+                  q: np.ndarray, time: float, joints: Joints = slice(None)) -> bool:
+    """
+    Return whether the arm is still on the trajectory that it should have left.
+
+    It was measured at `q` (n,) at a monotonic `time` (s); only some `joints` count.  For a
+    lagging arm, the plan of the last MAX_LAG_S counts.  Without a trajectory `before` it is to
+    begin at rest; it may do so slowly, if the controller scales its speed.
+    """
+    lead = after.trajectory.lead_points
+    splice_time = float(after.trajectory.times[lead - 1]) if lead else 0.0
+    if time - after.began - splice_time <= 0.0:
+        return False
+
+    def distance(active: ActiveTrajectory) -> float:
+        # From the straight ways between the tried lags: a fast arm is far from them themselves.
+        away = chain.difference(q, active.states(time - active.began - TRIED_LAGS_S)[:, 0])
+        away = away[:, joints]
+        ways = away[:-1] - away[1:]
+        shares = (away[:-1] * ways).sum(axis=1) / np.maximum((ways**2).sum(axis=1), 1e-12)
+        away = away[:-1] - np.clip(shares, 0.0, 1.0)[:, None] * ways
+        return float(np.abs(away).max(axis=1).min())
+
+    new = distance(after)
+    if before is not None:
+        return new > MIN_SEPARATION and distance(before) < 0.3 * new
+    moved = float(np.abs(chain.difference(q, after.trajectory.start.q))[joints].max())
+    return new > MIN_START_SEPARATION and moved < RESTING_MOVE
+
+
+def rescheduled(trajectory: Trajectory, active: ActiveTrajectory, assumed: float,
+                begin: float) -> Trajectory:
+    """
+    Shift time 0 of a trajectory that leaves `active`; the splice point stays where it is.
+
+    For a controller that starts it at another time than planned.
+
+    Parameters
+    ----------
+    assumed, begin : float
+        Monotonic time (s) of its time 0, as planned and as it will be.
+
+    """
+    shift = round(begin - assumed, 9)  # times in messages are in ns
+    times = np.round(trajectory.times - shift, 9)
+    k = int(np.searchsorted(times, LEAD_POINT_SPACING_S))
+    if k >= trajectory.lead_points:  # no point of the active trajectory would be left
+        return trajectory
+    start = MotionState(*active.states(np.array([assumed - active.began + shift]))[0])
+    return replace(trajectory, start=start, times=times[k:], q=trajectory.q[k:],
+                   qd=trajectory.qd[k:], qdd=trajectory.qdd[k:],
+                   lead_points=trajectory.lead_points - k)

@@ -1,0 +1,108 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compiled samples of a trajectory, for what looks at it at every joint state.
+
+:mod:`ik_node.motion.trajectory.interpolation` has the same in NumPy, for programs without the
+compiler.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ik_node.kinematics.kernels import compiled, inner
+from ik_node.motion.trajectory import quintic
+from ik_node.motion.trajectory.trajectory import Trajectory
+
+position, velocity, acceleration, terms = map(
+    inner, (quintic.position, quintic.velocity, quintic.acceleration, quintic.terms))
+
+
+@inner
+def quintic_between(T, states, k, joint):
+    """
+    Return the coefficients of a joint between the points k and k + 1, lowest power first.
+
+    Parameters
+    ----------
+    T : float
+        Time between them (s).
+    states : (3, k + 1, n) array
+        q, qd, qdd of the start and at the points.
+
+    """
+    return terms(T, (states[0, k, joint], states[1, k, joint], states[2, k, joint]),
+                 (states[0, k + 1, joint], states[1, k + 1, joint], states[2, k + 1, joint]))
+
+
+def states_at(trajectory: Trajectory, times: np.ndarray) -> np.ndarray:
+    """Return q, qd, qdd (m, 3, n) as commanded at `times` (m,), s after the start."""
+    found = np.empty((len(times), 3, trajectory.q.shape[1]))
+    sample(*trajectory.with_start(), times, found)
+    return found
+
+
+def compiled_segments(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what :func:`ik_node.motion.trajectory.interpolation.segments` does, quicker."""
+    times, states = trajectory.with_start()
+    c = np.empty((6, len(times) - 1, states.shape[2]))
+    write_quintics(times, states, c)
+    return times[:-1], times[1:] - times[:-1], c
+
+
+@compiled
+def write_quintics(times, states, c):
+    """
+    Write the quintics between points, c (6, k, n), lowest power of the time since each first.
+
+    Parameters
+    ----------
+    times : (k + 1,) array
+        s.
+    states : (3, k + 1, n) array
+        q, qd, qdd at the points.
+
+    """
+    for k in range(c.shape[1]):
+        for joint in range(c.shape[2]):
+            c[0, k, joint], c[1, k, joint], c[2, k, joint], c[3, k, joint], c[4, k, joint], \
+                c[5, k, joint] = quintic_between(times[k + 1] - times[k], states, k, joint)
+
+
+@compiled
+def sample(times, states, wanted, found):
+    """
+    Write the commanded states at some times.
+
+    Before 0 the start is extrapolated backwards with its acceleration, because the arm still
+    follows the trajectory before; after the last point it rests at the end.
+
+    Parameters
+    ----------
+    times : (k + 1,) array
+        s, the first is 0.
+    states : (3, k + 1, n) array
+        q, qd, qdd of the start and at the points.
+    wanted : (m,) array
+        s.
+    found : (m, 3, n) array, written
+
+    """
+    last, n = times.shape[0] - 1, states.shape[2]
+    for row in range(wanted.shape[0]):
+        t = wanted[row]
+        if t <= 0.0 or t >= times[last]:
+            k, t = (0, t) if t <= 0.0 else (last, 0.0)
+            for joint in range(n):
+                q, qd, qdd = states[0, k, joint], states[1, k, joint], states[2, k, joint]
+                found[row, 0, joint] = q + t * (qd + 0.5 * t * qdd)
+                found[row, 1, joint] = qd + t * qdd
+                found[row, 2, joint] = qdd
+            continue
+        k = np.searchsorted(times, t, 'right') - 1
+        for joint in range(n):
+            segment = quintic_between(times[k + 1] - times[k], states, k, joint)
+            found[row, 0, joint] = position(segment, t - times[k])
+            found[row, 1, joint] = velocity(segment, t - times[k])
+            found[row, 2, joint] = acceleration(segment, t - times[k])

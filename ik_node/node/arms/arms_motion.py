@@ -1,0 +1,496 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Goals of several arms on their way: planned beside the executor, sent, watched, answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import monotonic
+import traceback
+
+import numpy as np
+from rclpy.node import Node
+
+from ik_node.base.errors import IkNodeError, Reason, StateError, TrajectoryError
+from ik_node.base.text import quote
+from ik_node.collision.distances.certificate import Contact
+from ik_node.motion.change.active_trajectory import (
+    ActiveTrajectory,
+    delayed,
+    Measurement,
+    REST_SPEED,
+    SAME_POSITION,
+    SETTLING_TIME_S,
+)
+from ik_node.motion.change.monitor import Monitor
+from ik_node.motion.change.path_stop import plan_free_stop
+from ik_node.motion.direct.collision_free import require_free
+from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.motion.tree_motion import carried_out, POINT_PERIOD_S, split_by_controller
+from ik_node.node.arms.arms_options import ArmsOptions
+from ik_node.node.arms.arms_robot import ArmsRobot, PlannedMotion
+from ik_node.node.execution.outputs import Late, TopicOutput
+from ik_node.node.execution.trajectory_sender import REPEAT_MARGIN_S, SEND_SHARE
+from ik_node.node.goals.goal_queue import START_GRACE_S, STARTUP_REASONS
+from ik_node.node.goals.goal_status import GoalTask, numbers, StatusReporter
+from ik_node.node.state.other_joints import OtherJoints
+from ik_node.ros.messages.joint_states import JointStates
+from ik_node.ros.messages.status_messages import GoalState
+from ik_node.ros.middleware.clocks import both_clocks, steady_clock
+from ik_node.solver.goal import Goal
+
+STEP_WATCH_PERIOD_S = 0.02
+MAX_DEVIATIONS = 3        # consecutive measurements off the plan, after which all arms stop
+STOP_HANDOVER_S = 0.1     # until a stop leaves the motion; doubled if it is planned too late
+MAX_STOP_PLANS = 3
+HELD_MOVE = 1e-9          # rad or m; what moves less is interpolated at rest
+LAST_FLUSH_S = 1.0        # for the last messages of a process that ends
+
+Goals = dict[str, Goal]
+
+
+class RunningMotion:
+    """A motion that was sent to all controllers, and what watches it."""
+
+    def __init__(self, active: ActiveTrajectory, monitor: Monitor) -> None:
+        self.active, self.monitor = active, monitor
+        self.deviations, self.judged = 0, -np.inf
+
+
+def _may_come(error: IkNodeError, robot: ArmsRobot) -> bool:
+    """Return whether what is missing may still be on its way, shortly after the start."""
+    return error.reason in STARTUP_REASONS and monotonic() < robot.since + START_GRACE_S
+
+
+class ArmsMotion:
+    """
+    Brings goals to the controllers one after the other.
+
+    A goal that comes during a motion waits until the arms rest; a newer one takes its place.
+
+    Parameters
+    ----------
+    node : Node
+    states : JointStates
+    status : StatusReporter
+    outputs : callable
+        Returns the output of a controller by its name.
+    options : ArmsOptions
+
+    """
+
+    def __init__(self, node: Node, states: JointStates, status: StatusReporter,
+                 outputs: Callable[[str], TopicOutput], options: ArmsOptions) -> None:
+        self._node, self._states, self._status = node, states, status
+        self._outputs = outputs
+        self._options, self._monitoring = options.motion, options.monitor
+        self._worker = ThreadPoolExecutor(1)
+        self._job: Future | None = None
+        self._task: GoalTask | None = None
+        self._waiting: tuple[GoalTask, ArmsRobot, Goals] | None = None
+        self._others = OtherJoints(node, states, options.collision_other_joints)
+        self._given: ArmsRobot | None = None  # as it was made
+        self._looked_at: ArmsRobot | None = None  # of which it is known whether it collides
+        self._robot: ArmsRobot | None = None  # with joints beside the arms where they are
+        self._basis: ArmsRobot | None = None  # for which a motion was planned
+        self._meets: Contact | None = None
+        self._planned: PlannedMotion | None = None  # until the controllers have settled
+        self._motion: RunningMotion | None = None
+        self._failed: Callable[[], None] | None = None  # answers, once managers have
+        self._last: ActiveTrajectory | None = None
+        self._left: ActiveTrajectory | None = None  # the motion that the last ramp leaves
+        self._repeated_until = -np.inf  # monotonic, s: until when that ramp is sent again
+        self._rests_at = -np.inf
+        self._guard = node.create_guard_condition(self._on_planned)
+        self._timer = node.create_timer(STEP_WATCH_PERIOD_S, self._watch, clock=steady_clock())
+
+    @property
+    def busy(self) -> bool:
+        """Return whether the arms move, or a motion is planned."""
+        return self._job is not None or self._task is not None or monotonic() < self._rests_at
+
+    def take(self, task: GoalTask, robot: ArmsRobot, goals: Goals) -> None:
+        """Begin a goal, or keep it until the arms rest."""
+        if self._waiting is not None:
+            self._status.report(self._waiting[0], GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                                f'goal {task.number} came before it was begun')
+        self._waiting = task, robot, goals
+        self._next()
+
+    def stop(self, stops: Callable[[GoalTask], bool]) -> str:
+        """
+        Bring all arms to rest, and answer the goals; return what was done.
+
+        Goals for which `stops` is false go on.
+
+        Raises
+        ------
+        IkNodeError
+            If no stop can be planned; the motion and its goal go on then.
+
+        """
+        done = 'nothing was moving'
+        if self._motion is not None:
+            try:
+                done = self._stop_motion() if self._task is None or stops(self._task) \
+                    else 'the goal that was sent after it goes on'
+            except IkNodeError:  # what waits must not begin all the same
+                self._answer_all(Reason.STOPPED, 'stopped by ~/stop before it began',
+                                 lambda task: task is not self._task and stops(task))
+                raise
+        self._answer_all(Reason.STOPPED, f'stopped by ~/stop; {done}', stops)
+        return done
+
+    def close(self) -> None:
+        """Stop, and see the last messages out."""
+        done = self._rest() if self._motion is not None else 'nothing was moving'
+        self._answer_all(Reason.SHUTDOWN, f'the node was shut down; {done}')
+        self._status.flush(LAST_FLUSH_S)
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def _answer_all(self, reason: Reason, sentence: str,
+                    which: Callable[[GoalTask], bool] = lambda _task: True) -> None:
+        if self._task is not None and which(self._task):
+            self._status.report(self._task, GoalState.STOPPED, reason, sentence)
+            self._task = self._planned = self._failed = None
+        if self._waiting is not None and which(self._waiting[0]):
+            self._status.report(self._waiting[0], GoalState.STOPPED, reason, sentence)
+            self._waiting = None
+
+    # ---- from a goal to the controllers -------------------------------------
+
+    def _begin(self, task: GoalTask, robot: ArmsRobot, goals: Goals) -> None:
+        self.use(robot)
+        self._look()
+        self._others.warn()
+        try:
+            q = self._start(self._robot)
+        except IkNodeError as error:
+            if _may_come(error, robot):
+                self._waiting = task, robot, goals  # the timer tries again
+                return
+            self._status.report(task, GoalState.REJECTED, error.reason, str(error))
+            return
+        self._task, self._basis = task, self._robot
+        self._job = self._worker.submit(self._robot.planned, goals, q)
+        self._job.add_done_callback(lambda _: self._guard.trigger())
+
+    def use(self, robot: ArmsRobot) -> None:
+        """Take a robot, beside whose arms there are other joints."""
+        if robot is not self._given:
+            self._given = self._robot = robot
+
+    def _look(self) -> None:
+        """Take joints beside the arms where they are now, and look what the motion would meet."""
+        robot = self._robot
+        model = None if robot is None else self._others.look(
+            self._given, robot.tree.tree, robot.collisions)
+        if model is not None:
+            self._robot = robot.with_collisions(model)
+            self._meets = self._motion and self._motion.active.contact_ahead(model, monotonic())
+
+    def _brake(self) -> None:
+        """Bring all arms to rest before what they would meet, as soon as that is possible."""
+        motion = self._motion
+        try:
+            done = self._stop_motion()
+        except IkNodeError as error:
+            self._node.get_logger().error(
+                f'{self._meets.words}, and the arms cannot be stopped yet, because: {error}',
+                throttle_duration_sec=1.0)
+            return
+        if self._left is None:  # it had nearly ended: nothing was sent
+            self._motion = motion
+            self._judge(motion)
+            return
+        self._end(GoalState.STOPPED, Reason.COLLISION,
+                  f'the scene changed, and {self._meets.words} on the way; {done}')
+
+    def _start(self, robot: ArmsRobot) -> np.ndarray:
+        """Return where the arms rest, (n,); at the end of the last motion, if they are there."""
+        tree = robot.tree
+        q, qd = self._measured(robot)
+        if np.abs(qd).max() > REST_SPEED:
+            joint = tree.joint_names[int(np.abs(qd).argmax())]
+            raise StateError(f'the joint {quote(joint)} moves, though not by this node; motions '
+                             'of several arms begin at rest', Reason.TRAJECTORY_INVALID)
+        if self._last is not None and self._last.trajectory.joint_names == tree.joint_names \
+                and np.abs(tree.difference(q, self._last.trajectory.end)).max() <= SAME_POSITION:
+            return self._last.trajectory.end
+        inside = np.clip(q, tree.lower, tree.upper)
+        outside = np.abs(q - inside)
+        if outside.max() > self._options.start_tolerance:
+            joint = int(outside.argmax())
+            raise StateError(f'the joint {quote(tree.joint_names[joint])} is at {q[joint]:.6g}, '
+                             f'outside its limits [{tree.lower[joint]:.6g}, '
+                             f'{tree.upper[joint]:.6g}]', Reason.START_OUT_OF_LIMITS)
+        return inside
+
+    def _measured(self, robot: ArmsRobot) -> tuple[np.ndarray, np.ndarray]:
+        return self._states.state(robot.tree.joint_names, monotonic(),
+                                  self._monitoring.state_timeout)
+
+    def _on_planned(self) -> None:
+        if self._job is None or not self._job.done():
+            return
+        job, self._job = self._job, None
+        error = job.exception()
+        if self._task is None:  # it was stopped meanwhile
+            self._next()
+        elif error is None:
+            self._planned = job.result()
+            self._send()
+        elif isinstance(error, IkNodeError):
+            self._refuse(error.reason, str(error))
+        else:
+            self._node.get_logger().error(''.join(traceback.format_exception(error)))
+            self._refuse(Reason.INTERNAL, f'an internal error: {error}; see the log')
+
+    def _refuse(self, reason: Reason, sentence: str) -> None:
+        task, self._task, self._planned = self._task, None, None
+        state = GoalState.REACHED if reason is Reason.ALREADY_THERE else GoalState.REJECTED
+        self._status.report(task, state, reason, sentence)
+        self._next()
+
+    def _send(self) -> None:
+        """Send the planned motion to all controllers with one stamp, once all of them listen."""
+        robot, (trajectory, result) = self._robot, self._planned
+        outputs = {name: self._outputs(name) for name in robot.controllers}
+        try:
+            deaf = [name for name, output in outputs.items() if not output.listeners()]
+            if deaf:
+                raise TrajectoryError(
+                    f'nobody listens on {", ".join(outputs[name].name for name in deaf)}; start '
+                    'the controllers, or correct the parameter controllers', Reason.NO_LISTENER)
+            if not all([output.ready(monotonic()) for output in outputs.values()]):
+                return  # the timer tries again
+            q, _ = self._measured(robot)
+            moved = np.abs(robot.tree.difference(q, trajectory.start.q))
+            if moved.max() > self._options.start_tolerance:
+                raise StateError(f'{quote(robot.tree.joint_names[int(moved.argmax())])} has moved '
+                                 f'by {moved.max():.3g} while the motion was planned',
+                                 Reason.TRAJECTORY_INVALID)
+            self._look()
+            if self._robot is not self._basis:
+                require_free(self._robot.collisions, trajectory,
+                             ': a joint beside the arms has moved')
+            # All controllers hold the start until the delay has passed, so that it does not
+            # matter which of them hears first.
+            whole = delayed(trajectory, [self._options.start_delay])
+        except IkNodeError as error:
+            if not _may_come(error, robot):  # else the timer tries again
+                self._refuse(error.reason, str(error))
+            return
+        began, stamp = both_clocks(self._node.get_clock())
+        self._last = ActiveTrajectory(whole, began, robot.limits, stamp)
+        self._motion = RunningMotion(self._last, Monitor(robot.tree, whole, q,
+                                                         self._monitoring))
+        self._meets = None
+        missed = self._send_parts(whole, stamp, began + 0.5 * self._options.start_delay)
+        if missed is not None:  # the others must not begin alone
+            self._refuse(missed.reason, f'{missed}; {self._rest()}')
+            return
+        self._planned = None
+        begin = stamp + round(1e9 * self._options.start_delay)
+        self._task.values |= {
+            'q': numbers(trajectory.end), 'duration_s': f'{trajectory.duration:.3f}',
+            'begin': f'{begin // 10**9}.{begin % 10**9:09d}',
+            'solve_time_ms': f'{1e3 * result.time:.3f}',
+            'position_error_m': f'{max(e.position for e in result.errors.values()):.3e}',
+            'orientation_error_rad': f'{max(e.orientation for e in result.errors.values()):.3e}'}
+        self._status.report(
+            self._task, GoalState.ACCEPTED, Reason.ACCEPTED,
+            f'{len(outputs)} controllers begin together in {self._options.start_delay:g} s, and '
+            f'move for {trajectory.duration:.2f} s')
+
+    def _send_parts(self, trajectory: Trajectory, stamp: int,
+                    before: float = np.inf) -> IkNodeError | None:
+        """Send each controller its joints; return why one could not be reached in time."""
+        missed = None
+        for name, part in split_by_controller(trajectory, self._robot.controllers).items():
+            if np.ptp(part.q, axis=0).max() < HELD_MOVE:  # it rests, maybe not where it was to be
+                part = part.without_lead()
+            try:
+                self._outputs(name).send(part, stamp, before)
+            except IkNodeError as error:
+                missed = TrajectoryError(f'the controller {quote(name)} was not reached: {error}',
+                                         error.reason)
+            except Late:
+                missed = TrajectoryError('the node was too late for the controller '
+                                         f'{quote(name)}', Reason.NODE_LATE)
+        return missed
+
+    def _next(self) -> None:
+        if self._waiting is not None and not self.busy:
+            waiting, self._waiting = self._waiting, None
+            self._begin(*waiting)
+
+    # ---- while they move ----------------------------------------------------
+
+    def _watch(self) -> None:
+        if self._left is not None:
+            self._watch_ramp(self._left)
+        self._look()
+        if self._planned is not None:
+            self._send()
+        elif self._failed is not None:
+            self._failed()
+        elif self._motion is None:
+            self._warn_of_contact()
+            self._next()
+        else:
+            self._others.warn()
+            if self._meets is not None:
+                self._brake()
+            else:
+                self._judge(self._motion)
+
+    def _warn_of_contact(self) -> None:
+        """Say once of a robot, as soon as its joint states are known, if it collides already."""
+        robot = self._given
+        if robot is None or robot is self._looked_at:
+            return
+        try:
+            q, _ = self._measured(robot)
+        except StateError:
+            return
+        self._looked_at = robot
+        contact = None if robot.collisions is None else robot.collisions.overlap(q)
+        if contact is not None:
+            self._node.get_logger().warning(
+                f'where the arms stand, {contact}; goals at which they do are refused')
+
+    def _watch_ramp(self, left: ActiveTrajectory) -> None:
+        """Repeat the ramp until it begins, then replace it if a controller has not got it."""
+        now = monotonic()
+        if now < self._repeated_until:  # to a controller that has it a copy changes nothing
+            self._send_parts(self._last.trajectory, self._last.stamp)
+        elif now > self._rests_at:
+            self._left = None
+        else:
+            motion, missing = self._carried_out(self._last, left)
+            if not missing:
+                return
+            who = ', '.join(map(quote, missing))
+            try:
+                done = self._ramp_down(motion)
+                self._node.get_logger().warning(f'{who} had not got the ramp to rest; {done}')
+            except IkNodeError as error:
+                self._node.get_logger().error(
+                    f'{who} has not got the ramp to rest, and there is no other: {error}',
+                    throttle_duration_sec=1.0)
+
+    def _carried_out(self, active: ActiveTrajectory, before: ActiveTrajectory | None
+                     ) -> tuple[ActiveTrajectory, list[str]]:
+        """Return what the controllers carry out, and who is not on `active`."""
+        robot, now = self._robot, monotonic()
+        names = robot.tree.joint_names
+        q = np.array([self._states.positions[name] for name in names])
+        qd = self._states.velocities_or_nan(names)
+        measured = {name: Measurement(q, qd, self._states.age(joints, now))
+                    for name, joints in robot.controllers.items()}
+        return carried_out(robot.tree, robot.controllers, active, before, measured, now,
+                           self._options.step_tolerance)
+
+    def _judge(self, motion: RunningMotion) -> None:
+        names, now = self._robot.tree.joint_names, monotonic()
+        age = self._states.age(names, now)
+        q = np.array([self._states.positions[name] for name in names])
+        off = self._off_step(motion, q, now - age)
+        if off:
+            done = self._rest()
+            self._fail(Reason.OFF_TRACK, f'{off}; {done}')
+            return
+        verdict = motion.monitor.observe(now - motion.active.began, q, age)
+        if verdict is None:
+            return
+        self._motion = None
+        if verdict.reason is Reason.REACHED:
+            self._end(GoalState.REACHED, verdict.reason, verdict.sentence)
+        else:
+            self._fail(verdict.reason, verdict.sentence)
+
+    def _fail(self, reason: Reason, sentence: str) -> None:
+        """End a goal as failed, with what the controller managers say of the controllers."""
+        asked = [self._outputs(name).manager.ask() for name in self._robot.controllers]
+
+        def end_once_said() -> None:
+            told = [said() for said in asked]
+            if None not in told:
+                self._failed = None
+                self._end(GoalState.FAILED, reason, '; '.join(
+                    [sentence, *dict.fromkeys(filter(None, told))]))
+
+        self._failed = end_once_said
+        end_once_said()
+
+    def _off_step(self, motion: RunningMotion, q: np.ndarray, measured_at: float) -> str:
+        """Return which joint is not where it should be at the time, '' if all are."""
+        tree, active = self._robot.tree, motion.active
+        if measured_at <= motion.judged:
+            return ''
+        motion.judged = measured_at
+        good = active.followed(tree, q, measured_at, self._options.step_tolerance)
+        motion.deviations = 0 if good else motion.deviations + 1
+        if motion.deviations < MAX_DEVIATIONS:
+            return ''
+        plan = active.states(np.array([measured_at - active.began]))[0, 0]
+        away = np.abs(tree.difference(q, plan))
+        joint = tree.joint_names[int(away.argmax())]
+        return (f'out of step: {quote(joint)} of {quote(self._robot.owner_of(joint))} is '
+                f'{away.max():.3g} from where it should be')
+
+    def _rest(self) -> str:
+        """Give the motion up, and bring all arms to rest if possible; return what was done."""
+        active = self._motion.active
+        try:
+            return self._stop_motion()
+        except IkNodeError as error:
+            self._motion = None
+            self._rests_at = active.began + active.trajectory.duration + SETTLING_TIME_S
+            return f'no stop could be planned, so the motion goes on to its end: {error}'
+
+    def _stop_motion(self) -> str:
+        """Bring all arms to rest from what they carry out.  Returns, raises as _ramp_down."""
+        return self._ramp_down(self._carried_out(self._motion.active, None)[0])
+
+    def _ramp_down(self, active: ActiveTrajectory) -> str:
+        """
+        Bring all arms to rest together from the motion that they are on; return what was done.
+
+        Raises
+        ------
+        IkNodeError
+            If no stop can be planned in time; the motion goes on then.
+
+        """
+        for attempt in range(MAX_STOP_PLANS):
+            now, stamp = both_clocks(self._node.get_clock())
+            elapsed = round(1e-9 * (stamp - active.stamp), 9)
+            handover = STOP_HANDOVER_S * 2**attempt
+            if elapsed + handover >= active.trajectory.duration:
+                self._motion = self._left = None
+                self._rests_at = now + active.trajectory.duration - elapsed + SETTLING_TIME_S
+                return 'the motion had nearly ended'
+            start = StartState.from_motion(active.trajectory, elapsed, handover)
+            ramp = plan_free_stop(self._robot.collisions, self._robot.tree.joint_names,
+                                  active.trajectory, start, active.limits, POINT_PERIOD_S)
+            if monotonic() < now + SEND_SHARE * handover:
+                break
+        if monotonic() >= now + handover:  # the arms are beyond the point where they would leave
+            raise TrajectoryError(f'it was not planned within {handover:g} s')
+        self._motion = None
+        stamp = active.stamp + round(1e9 * elapsed)
+        missed = self._send_parts(ramp, stamp)
+        self._left, self._last = active, ActiveTrajectory(ramp, now, active.limits, stamp)
+        self._repeated_until = now + handover - REPEAT_MARGIN_S
+        self._rests_at = now + ramp.duration + SETTLING_TIME_S
+        done = f'all arms come to rest in {ramp.duration:.2f} s'
+        return done if missed is None else f'{done}, but {missed}'
+
+    def _end(self, state: GoalState, reason: Reason, sentence: str) -> None:
+        task, self._task = self._task, None
+        self._status.report(task, state, reason, sentence)
+        self._next()

@@ -1,0 +1,171 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The node ik_arms: poses of several tips in, a trajectory for each controller out, in step."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from geometry_msgs.msg import PoseArray
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Empty
+from std_srvs.srv import Trigger
+
+from ik_node.base.errors import GoalError, IkNodeError, Reason
+from ik_node.base.text import quote
+from ik_node.kinematics.links import link_pose
+from ik_node.model.description.urdf import Tree
+from ik_node.node.arms.arms_motion import ArmsMotion, Goals
+from ik_node.node.arms.arms_options import ArmsOptions
+from ik_node.node.arms.arms_robot import ArmsRobot, make_arms, require_frame_known
+from ik_node.node.execution.outputs import TopicOutput
+from ik_node.node.goals.goal_queue import LATE_ANSWERS
+from ik_node.node.goals.goal_status import GoalTask, StatusReporter
+from ik_node.node.state.active_flag import ActiveFlag
+from ik_node.node.state.callback_delay import CallbackDelay
+from ik_node.node.state.send_order import Precedence, SendTime
+from ik_node.node.state.stamp_check import StampCheck
+from ik_node.node.state.time_jumps import TimeJumps
+from ik_node.ros.controller_manager import prefix_of
+from ik_node.ros.description import Description
+from ik_node.ros.messages.conversion import matrix_from_pose
+from ik_node.ros.messages.joint_states import JointStates
+from ik_node.ros.messages.status_messages import GoalState
+from ik_node.ros.middleware.message_origin import MessageInfo, request_origin, tell_origin
+from ik_node.ros.middleware.process import forget_garbage
+from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS
+from ik_node.ros.middleware.qos_mismatch import QosLog
+from ik_node.ros.parameters.node_parameters import declare, options_of
+from ik_node.ros.parameters.tables import IK_ARMS
+from ik_node.solver.goal import Goal
+
+GOAL_KIND = 'goal_poses'
+# Several controllers publish at the same moment, and each of them has other joints.
+STATES_QOS = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class ArmsNode(QosLog, Node):
+    """
+    Takes ``~/goal_poses``, answers each goal once on ``~/status``, and moves all arms in step.
+
+    A PoseArray has the poses of all tips, in the order of the parameter tip_links, and one stamp:
+    so all that belongs together comes together.
+    """
+
+    def __init__(self) -> None:
+        super().__init__('ik_arms')
+        self._options = options_of(ArmsOptions, declare(self, IK_ARMS), IK_ARMS)
+        self._robot: ArmsRobot | None = None
+        self._known_joints: frozenset[str] | None = None
+        self._active_flag = ActiveFlag(self)
+        self._active_flag.is_set = True
+        self._states = JointStates()
+        self._status = StatusReporter(
+            self, not_checked=lambda: self._robot.not_checked if self._robot else '')
+        self._precedence = Precedence()
+        delay, jumps = CallbackDelay(self), TimeJumps(self)
+        delay.on_tick = jumps.sample
+        self._stamps = StampCheck(self, delay, jumps)
+        self._count = 0
+        self._outputs: dict[str, TopicOutput] = {}
+        self._motion = ArmsMotion(self, self._states, self._status, self._output, self._options)
+        self._description = Description(self, self._options, self._take_model,
+                                        lambda: self._motion.busy)
+        self.create_subscription(JointState, 'joint_states', self._on_state, STATES_QOS)
+        tell_origin(self.create_subscription(PoseArray, f'~/{GOAL_KIND}', self._on_goal,
+                                             KEEP_ALL_QOS))
+        tell_origin(self.create_subscription(Empty, '~/halt', self._on_halt, BEST_EFFORT_QOS))
+        self.create_service(Trigger, '~/stop', self._on_stop)
+
+    def _output(self, controller: str) -> TopicOutput:
+        """Return the output to a controller; it is made once."""
+        if controller not in self._outputs:
+            self._outputs[controller] = TopicOutput(self, prefix_of(controller), self._active_flag)
+        return self._outputs[controller]
+
+    def _take_model(self, tree: Tree) -> None:
+        robot = make_arms(tree, self._options, self.get_logger())
+        for name in robot.controllers:
+            self._output(name)
+        self._robot = robot
+        self._motion.use(robot)
+        self._known_joints = frozenset(joint.name for joint in tree.joints)
+        forget_garbage()
+        for note in robot.tree.tree.notes:
+            self.get_logger().warning(note)
+        self.get_logger().info(
+            f'ready for {", ".join(map(quote, robot.tree.tip_links))} in '
+            f'{quote(robot.tree.base_link)}: {robot.tree.n} joints of {len(robot.controllers)} '
+            f'controllers; {robot.limits.described(robot.tree)}')
+
+    def _on_state(self, message: JointState, info: MessageInfo) -> None:
+        # Several of them may have waited while the executor was busy.
+        self._states.take(message, monotonic() - self._stamps.waited(info), self._known_joints)
+
+    def _on_goal(self, message: PoseArray, info: MessageInfo) -> None:
+        self._count += 1
+        task = GoalTask(self._count, message.header.stamp, GOAL_KIND,
+                        self._precedence.of_message(info))
+        if why := self._precedence.why_late(task.sent_at):
+            self._status.report(task, *LATE_ANSWERS[why])
+            return
+        try:
+            robot = self._require_robot()
+            self._stamps.checked(message.header.stamp, self._options.max_goal_age, info)
+            goals = self._goals_of(message, robot)
+        except IkNodeError as error:
+            self._status.report(task, GoalState.REJECTED, error.reason, str(error))
+            return
+        self._precedence.began(task.sent_at)
+        self._motion.take(task, robot, goals)
+
+    def _require_robot(self) -> ArmsRobot:
+        if self._robot is None:
+            raise IkNodeError('there is no robot description yet: '
+                              + self._description.complaint, Reason.MODEL_MISSING)
+        return self._robot
+
+    def _goals_of(self, message: PoseArray, robot: ArmsRobot) -> Goals:
+        """Return the goal of each tip in the base link."""
+        tips, frame, base = robot.tree.tip_links, message.header.frame_id, robot.tree.base_link
+        if len(message.poses) != len(tips):
+            raise GoalError(f'the goal has {len(message.poses)} poses; it needs {len(tips)}, of '
+                            f'{", ".join(map(quote, tips))}, in this order', Reason.PATH_INVALID)
+        require_frame_known(frame, robot.tree.tree)
+        T = link_pose(robot.tree.tree, frame, base, self._states.positions)
+        return {tip: Goal(T @ matrix_from_pose(pose, f'the goal of {quote(tip)}'))
+                for tip, pose in zip(tips, message.poses)}
+
+    def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            response.message = self._stop(
+                self._precedence.of_request(*request_origin(self, request)))
+            response.success = True
+        except IkNodeError as error:
+            response.message = f'the arms cannot be stopped: {error}'
+            self.get_logger().error(response.message)
+        return response
+
+    def _on_halt(self, _message: Empty, info: MessageInfo) -> None:
+        try:
+            self._stop(self._precedence.of_message(info))
+        except IkNodeError as error:
+            self.get_logger().error(f'the arms cannot be halted: {error}',
+                                    throttle_duration_sec=1.0)
+
+    def _stop(self, sent_at: SendTime) -> str:
+        """Stop what was sent before that; return what was done."""
+        self._precedence.stopped(sent_at)
+        return self._motion.stop(lambda task: self._precedence.is_before(task.sent_at, sent_at))
+
+    def close(self) -> None:
+        """Bring the arms to rest and answer open goals before the process ends."""
+        self._motion.close()
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node; exit code 0 after SIGINT or SIGTERM, 1 if it cannot start."""
+    from ik_node.ros.middleware.process import run
+    run('ik_arms', ArmsNode, args)

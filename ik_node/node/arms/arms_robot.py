@@ -1,0 +1,192 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""All that the node of several arms makes of one robot description and its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_node.base.errors import GoalError, ParameterError, Reason, TrajectoryError
+from ik_node.base.text import quote
+from ik_node.collision.bodies.ground import ground_body
+from ik_node.collision.bodies.unchecked import CHECK_OFF_TEXT
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene_file import read_scene
+from ik_node.kinematics.tree.kinematic_tree import KinematicTree, make_tree
+from ik_node.model.description.urdf import Tree
+from ik_node.model.joint_values import one_per_joint
+from ik_node.model.user_files.joint_limits_file import with_joint_limits
+from ik_node.motion import detour
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.motion.tree_motion import checked_controllers, plan_tree_motion, tree_limits
+from ik_node.node.arms.arms_options import ArmsOptions
+from ik_node.node.robot.collisions import load_collisions
+from ik_node.solver.goal import Goal
+from ik_node.solver.tree.tree_result import TreeResult
+from ik_node.solver.tree.tree_solver import TreeSolver
+
+WARM_UP_STEP = 1e-3  # rad or m
+
+
+class PlannedMotion(NamedTuple):
+    """A motion to a goal, and the solution that it leads to."""
+
+    trajectory: Trajectory
+    result: TreeResult
+
+
+@dataclass(frozen=True, eq=False)
+class ArmsRobot:
+    """
+    All that depends on one robot description.
+
+    Attributes
+    ----------
+    tree : KinematicTree
+    solver : TreeSolver
+        With the collision model, if collisions are checked.
+    limits : MotionLimits
+    controllers : dict of controller to its joints
+    detour_time : float
+        Processor time (s) for the search of a detour.
+    since : float
+        When it was made, monotonic clock (s).
+
+    """
+
+    tree: KinematicTree
+    solver: TreeSolver
+    limits: MotionLimits
+    controllers: dict[str, tuple[str, ...]]
+    detour_time: float
+    since: float = field(default_factory=monotonic)
+
+    @property
+    def collisions(self) -> CollisionModel | None:
+        """Return the collision model, if collisions are checked."""
+        return self.solver.collisions
+
+    @property
+    def not_checked(self) -> str:
+        """Return which links are not checked for collisions; '' if all are."""
+        return CHECK_OFF_TEXT if self.collisions is None else str(self.collisions.unchecked)
+
+    def with_collisions(self, collisions: CollisionModel) -> ArmsRobot:
+        """Return the same with another collision model."""
+        return replace(self, solver=self.solver.with_collisions(collisions))
+
+    def owner_of(self, joint: str) -> str:
+        """Return the controller of a joint."""
+        return next(name for name, joints in self.controllers.items() if joint in joints)
+
+    def planned(self, goals: Mapping[str, Goal], q: np.ndarray) -> PlannedMotion:
+        """
+        Return a motion from rest at `q` (n,) to a posture that brings the tips to their goals.
+
+        Raises
+        ------
+        GoalError
+            If there is none, with the reason of the solver.
+        TrajectoryError
+            If no motion keeps the limits and the distances.
+
+        """
+        result = self.solver.solve(goals, q)
+        if not result.success:
+            raise GoalError(result.message, result.status)
+        return PlannedMotion(plan_tree_motion(self.tree, q, result.q, self.limits,
+                                              self.collisions, self.detour_time), result)
+
+
+def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
+    """
+    Return what a robot description and the parameters make, with all kernels loaded.
+
+    Raises
+    ------
+    IkNodeError
+        If the description or a parameter cannot be used.
+
+    """
+    tree = with_joint_limits(tree, options.joint_limits_file)
+    arms = make_tree(tree, options.base_link, [name for name in options.tip_links if name])
+    controllers = checked_controllers(arms, _controllers(options))
+    limits = _limits(arms, options)
+    collisions = _collisions(arms, options, logger)
+    solver = TreeSolver(arms, collisions, deadline=options.deadline,
+                        max_restarts=options.max_restarts)
+    robot = ArmsRobot(arms, solver, limits, controllers, options.detour_time)
+    _warm_up(robot)
+    return robot
+
+
+def _controllers(options: ArmsOptions) -> dict[str, list[str]]:
+    names = [name.rstrip('/') for name in options.controllers if name]
+    joints = [text.split() for text in options.controller_joints if text]
+    if not names or len(names) != len(joints) or len(set(names)) < len(names):
+        raise ParameterError(
+            f'controllers has {len(names)} names ({len(set(names))} different) and '
+            f'controller_joints {len(joints)} entries; give each controller once, and for each a '
+            'string of its joints with blanks between')
+    return dict(zip(names, joints))
+
+
+def _limits(arms: KinematicTree, options: ArmsOptions) -> MotionLimits:
+    def each(field: str) -> np.ndarray | None:
+        values = getattr(options, field)
+        if not values:
+            return None
+        array = one_per_joint(arms, values, f'the parameter motion.{field}')
+        if (array <= 0.0).any():
+            raise ParameterError(f'the parameter motion.{field} is {list(values)}; all its '
+                                 'numbers must be positive')
+        return array
+
+    return tree_limits(arms, each('acceleration_limits'), each('jerk_limits'),
+                       each('velocity_limits'), bool(options.joint_limits_file)
+                       ).scaled(velocity=options.velocity_scale)
+
+
+def _collisions(arms: KinematicTree, options: ArmsOptions,
+                logger: object) -> CollisionModel | None:
+    model = load_collisions(arms.tree, arms, options, logger)
+    if model is None:
+        return None
+    objects: tuple = ()
+    if options.scene_file:
+        objects = read_scene(Path(options.scene_file), arms.base_link, arms.tree.links,
+                             options.mesh_paths).bodies
+    if options.ground:
+        objects = *objects, ground_body(options.ground_height)
+    return model.with_objects(objects, options.collision_margin)
+
+
+def _warm_up(robot: ArmsRobot) -> None:
+    """Load or compile what a goal needs, so that the first one is not late."""
+    arms = robot.tree
+    q = np.clip(arms.middle, arms.lower, arms.upper)
+    robot.solver.solve(arms.fk(q), q)
+    try:
+        plan_tree_motion(arms, q, np.clip(q + WARM_UP_STEP, arms.lower, arms.upper),
+                         robot.limits, robot.collisions, 0.0)
+    except TrajectoryError:
+        pass  # what is free does not matter here
+    if robot.collisions is not None and robot.detour_time > 0.0:
+        detour.warm_up(robot.collisions, robot.limits)
+
+
+def require_frame_known(frame: str, tree: Tree) -> None:
+    """Raise a GoalError, FRAME_MISSING or FRAME_UNKNOWN, unless a frame is a link."""
+    if not frame:
+        raise GoalError('the frame_id of the goal is empty; it is a link of the robot',
+                        Reason.FRAME_MISSING)
+    if frame not in tree.links:
+        raise GoalError(f'the frame {quote(frame)} is not a link of the robot; goals of several '
+                        'arms are not looked up in TF', Reason.FRAME_UNKNOWN)

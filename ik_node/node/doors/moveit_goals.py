@@ -1,0 +1,279 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Goals of MoveIt: what a moveit_msgs/MotionPlanRequest asks for, as goals of this package."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite
+from typing import Any, NamedTuple
+
+from geometry_msgs.msg import Point, Pose
+import numpy as np
+from sensor_msgs.msg import JointState
+
+from ik_node.base.errors import GoalError
+from ik_node.base.text import quote
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.node.doors.moveit_requests import MoveItRequests, RequestError, require_no_constraints
+from ik_node.node.robot.robot import Robot
+from ik_node.ros.messages.conversion import joints_from_state, matrix_from_pose
+from ik_node.solver.goal import FREE_TOLERANCE_RAD, Goal
+
+STRAIGHT_PLANNER, ARC_PLANNER = 'LIN', 'CIRC'  # of the Pilz industrial motion planner
+ARC_POINT_NAME = 'interim'  # of the path constraint with a point on the arc
+WIDE_TOLERANCE_M, WIDE_TOLERANCE_RAD = 2e-3, 0.02  # from which on a tolerance is made use of
+MAX_ANGLE_RAD = 0.6  # of a tolerance; wider ones are aimed for exactly, or are free axes
+ANGLE_SHARE = 0.5  # of the cube of the widest angle, for the neglected part of their composition
+SAME_AXES = 1e-6  # of each entry of the rotation between two frames
+
+
+class WantedMotion(NamedTuple):
+    """
+    The request.
+
+    Attributes
+    ----------
+    robot : Robot
+    q_start : (n,) array
+        Where the motion is to start.
+    goals : list of ndarray or Goal
+        Joint positions (n,), or poses of the tip; the first that can be reached counts.
+    limits : MotionLimits
+        To plan with.
+    detour_time : float
+        Processor time (s) for the search for a detour.
+    straight : bool
+        Whether the tip goes along a straight line to a pose.
+    through : (3,) array or None
+        A position (m, in the base link) on the arc along which the tip goes.
+
+    """
+
+    robot: Robot
+    q_start: np.ndarray
+    goals: list[np.ndarray | Goal]
+    limits: MotionLimits
+    detour_time: float
+    straight: bool
+    through: np.ndarray | None
+
+    def follows_path(self, goal: np.ndarray | Goal) -> bool:
+        """Return whether the tip goes to a goal along a line or an arc."""
+        return (self.straight or self.through is not None) and _is_pose(goal)
+
+
+def read_request(requests: MoveItRequests, request: Any) -> WantedMotion:
+    """
+    Read a moveit_msgs/MotionPlanRequest.
+
+    Constraints that are not kept are refused.  The exact position and orientation is aimed for,
+    which is within each tolerance; then, if it cannot be reached, within wide tolerances.
+    An orientation tolerance of pi is a free axis.
+
+    Raises
+    ------
+    RequestError
+        If it cannot be served.
+
+    """
+    robot = requests.robot(request.group_name)
+    q_start = requests.joint_vector(robot, requests.positions(robot, request.start_state))
+    if list(getattr(request.trajectory_constraints, 'constraints', [])):
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'trajectory constraints are not kept; '
+                           'leave them out')
+    through = None
+    if request.planner_id == ARC_PLANNER:
+        through = _arc_point(requests, robot, request.path_constraints)
+    else:
+        require_no_constraints(request.path_constraints, ' of the path')
+    if not request.goal_constraints:
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'the request has no goal constraints')
+    straight = request.planner_id == STRAIGHT_PLANNER
+    goals = []
+    for each in request.goal_constraints:
+        goals.append(_goal(requests, robot, q_start, each))
+        if not straight and through is None:
+            goals += _wider_goals(requests, robot, each, goals[-1])
+    if (straight or through is not None) and not all(map(_is_pose, goals)):
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'a motion along a line or an arc needs '
+                           'position and orientation of its end')
+    allowed = request.allowed_planning_time
+    detour_time = robot.settings.detour_time
+    return WantedMotion(
+        robot, q_start, goals, scaled_limits(robot, request),
+        min(detour_time, allowed) if allowed > 0.0 else detour_time,
+        straight or robot.settings.straight, through)
+
+
+def scaled_limits(robot: Robot, request: Any) -> MotionLimits:
+    """
+    Return the limits of the node, scaled as a request of MoveIt asks for.
+
+    As in MoveIt, a factor that is not above 0 and at most 1 counts as 1.
+    """
+    velocity, acceleration = (
+        factor if 0.0 < factor <= 1.0 else 1.0 for factor in
+        (getattr(request, f'max_{what}_scaling_factor', 0.0) for what in
+         ('velocity', 'acceleration')))
+    limits = robot.settings.planning.scaled(velocity, acceleration)
+    speed = getattr(request, 'max_cartesian_speed', 0.0)  # not in all versions
+    if not speed > 0.0 or not isfinite(speed):
+        return limits
+    return replace(limits, tip=replace(limits.tip, speed=min(limits.tip.speed, speed)))
+
+
+def _is_pose(goal: np.ndarray | Goal) -> bool:
+    return isinstance(goal, Goal) and goal.is_exact
+
+
+# ---- constraints ------------------------------------------------------------
+
+def _goal(requests: MoveItRequests, robot: Robot, q_start: np.ndarray,
+          constraints: Any) -> np.ndarray | Goal:
+    """Return the goal of a moveit_msgs/Constraints."""
+    joints = list(constraints.joint_constraints)
+    positions = list(constraints.position_constraints)
+    orientations = list(constraints.orientation_constraints)
+    if constraints.visibility_constraints:
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'visibility constraints are not kept; '
+                           'leave them out')
+    if bool(joints) == bool(positions or orientations) or max(
+            len(positions), len(orientations)) > 1:
+        raise RequestError(
+            'INVALID_GOAL_CONSTRAINTS', f'a goal has {len(joints)} joint constraints, '
+            f'{len(positions)} of the position and {len(orientations)} of the orientation; it '
+            'needs joint constraints, or at most one of the position and of the orientation')
+    if joints:
+        try:
+            return joints_from_state(JointState(
+                name=[each.joint_name for each in joints],
+                position=[each.position for each in joints]), robot.chain, q_start)
+        except GoalError as error:
+            raise RequestError('INVALID_GOAL_CONSTRAINTS', str(error)) from None
+    if not orientations:
+        return _position_goal(requests, robot, positions[0])
+    orientation = orientations[0]
+    if positions and positions[0].link_name != orientation.link_name:
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'position and orientation are those of '
+                           f'two links, {quote(positions[0].link_name)} and '
+                           f'{quote(orientation.link_name)}')
+    T_link_tip = requests.tip_in_link(orientation.link_name, robot)
+    T_base_link = requests.pose(orientation.header, Pose(orientation=orientation.orientation),
+                                robot)
+    if positions:
+        T_base_link[:3, 3] = _point(requests, robot, positions[0]) \
+            - T_base_link[:3, :3] @ _offset(positions[0])
+        T_base_tip = T_base_link @ T_link_tip
+    else:
+        T_base_tip = T_base_link @ T_link_tip
+        T_base_tip[:3, 3] = forward_kinematics(robot.chain, q_start)[:3, 3]
+    if not np.array_equal(T_link_tip, np.eye(4)) or positions and _offset(positions[0]).any():
+        return Goal(T_base_tip)
+    free = [getattr(orientation, f'absolute_{axis}_axis_tolerance') >= FREE_TOLERANCE_RAD
+            for axis in 'xyz']
+    if positions and all(free):
+        return Goal.position(T_base_tip[:3, 3])
+    return Goal.pointing(T_base_tip) if free == [False, False, True] else Goal(T_base_tip)
+
+
+def _wider_goals(requests: MoveItRequests, robot: Robot, constraints: Any,
+                 exact: np.ndarray | Goal) -> list[Goal]:
+    """
+    Return the goal to come within the tolerances of constraints, if they are wide.
+
+    Its box is inside of theirs: a cube inside a sphere or a turned box, and angles about fixed
+    axes that are small enough however MoveIt composes them.
+    """
+    if not _is_pose(exact) or not constraints.position_constraints:
+        return []
+    position, orientation = constraints.position_constraints[0], \
+        constraints.orientation_constraints[0]
+    if _offset(position).any() or not np.array_equal(
+            requests.tip_in_link(orientation.link_name, robot), np.eye(4)):
+        return []
+    angles = np.array([getattr(orientation, f'absolute_{axis}_axis_tolerance') for axis in 'xyz'])
+    if not ((angles >= 0.0) & (angles < MAX_ANGLE_RAD)).all():
+        return []
+    angles = inner_angles(angles)
+    box = _box_of(position.constraint_region, requests.frame(position.header, robot),
+                  exact.T_base_tip[:3, :3])
+    if not (box > WIDE_TOLERANCE_M).any() and not (angles > WIDE_TOLERANCE_RAD).any():
+        return []
+    return [Goal(exact.T_base_tip, (*box, *angles))]
+
+
+def inner_angles(tolerance: np.ndarray) -> np.ndarray:
+    """
+    Return tolerances (3,), rad, of a rotation vector that keep MoveIt's angles within theirs.
+
+    MoveIt composes the angles as Rx Ry Rz, or takes the rotation vector itself.  The two differ
+    by half the product of the others, and in the third order.
+    """
+    x, y, z = tolerance
+    others = np.array([y * z, x * z, x * y])
+    return np.maximum(0.0, tolerance - 0.5 * others - ANGLE_SHARE * max(tolerance)**3)
+
+
+def _box_of(region: Any, T_base_frame: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return half the edges (3,), m, of a box in axes R that is inside of a region."""
+    shape, place = region.primitives[0], region.primitive_poses[0]
+    size = np.array(shape.dimensions, dtype=float)
+    if not np.isfinite(size).all() or (size < 0.0).any():
+        return np.zeros(3)
+    if shape.type == shape.SPHERE and len(size) == 1:
+        return np.full(3, size[0] / np.sqrt(3.0))
+    if shape.type == shape.BOX and len(size) == 3:
+        try:
+            turned = R.T @ T_base_frame[:3, :3] @ matrix_from_pose(place)[:3, :3]
+        except GoalError:  # its orientation is not set
+            turned = np.zeros((3, 3))
+        if np.abs(turned - np.eye(3)).max() < SAME_AXES:
+            return 0.5 * size
+        return np.full(3, 0.5 * size.min() / np.sqrt(3.0))
+    return np.zeros(3)
+
+
+def _position_goal(requests: MoveItRequests, robot: Robot, constraint: Any) -> Goal:
+    at_tip = np.array_equal(requests.tip_in_link(constraint.link_name, robot), np.eye(4))
+    if not at_tip or _offset(constraint).any():
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'a position without an orientation must be '
+                           f'that of the tip {quote(robot.chain.tip_link)} itself')
+    return Goal.position(_point(requests, robot, constraint))
+
+
+def _point(requests: MoveItRequests, robot: Robot, constraint: Any) -> np.ndarray:
+    """Return the centre (3,) of the first region of a position constraint, in the base link."""
+    region = constraint.constraint_region
+    if not region.primitives or len(region.primitives) != len(region.primitive_poses):
+        raise RequestError(
+            'INVALID_GOAL_CONSTRAINTS', f'a position constraint has {len(region.primitives)} '
+            f'primitives and {len(region.primitive_poses)} poses of them; give one of each, '
+            'such as a sphere at the goal')
+    T_base_frame = requests.frame(constraint.header, robot)
+    p = _numbers(region.primitive_poses[0].position)
+    return T_base_frame[:3, :3] @ p + T_base_frame[:3, 3]
+
+
+def _offset(constraint: Any) -> np.ndarray:
+    """Return the point (3,) of the link that a position constraint is about, in its frame."""
+    return _numbers(constraint.target_point_offset)
+
+
+def _numbers(point: Point) -> np.ndarray:
+    p = np.array([point.x, point.y, point.z])
+    if not np.isfinite(p).all():
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', f'the position {p.tolist()} has a number '
+                           'that is not finite')
+    return p
+
+
+def _arc_point(requests: MoveItRequests, robot: Robot, constraints: Any) -> np.ndarray:
+    """Return the position (3,) that a CIRC motion passes, in the base link."""
+    positions = list(constraints.position_constraints)
+    if constraints.name != ARC_POINT_NAME or len(positions) != 1:
+        raise RequestError(
+            'INVALID_GOAL_CONSTRAINTS', f'a motion by {ARC_PLANNER} needs one position constraint '
+            f'of the path, and the name {quote(ARC_POINT_NAME)} for it: a point on the arc')
+    return _point(requests, robot, positions[0])

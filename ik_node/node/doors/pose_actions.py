@@ -1,0 +1,184 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Goals to poses as actions with feedback, of the types of Nav2, for behaviour trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from nav_msgs.msg import Path
+import numpy as np
+from rclpy.action.server import ServerGoalHandle
+from rclpy.duration import Duration
+
+from ik_node.base.errors import GoalError, IkNodeError, Reason
+from ik_node.base.text import quote
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.motion.joint_path.tip_way import TipWay
+from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.node.doors.answered_action import AnsweredActionServer
+from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.intake.context import NodeParts
+from ik_node.node.intake.goal_starter import GoalStarter
+from ik_node.node.robot.robot import Robot
+from ik_node.ros.messages.conversion import pose_stamped
+from ik_node.ros.messages.status_messages import GoalState
+from ik_node.ros.middleware.clocks import steady_clock
+
+PROGRESS_PERIOD_S = 0.1  # of the feedback
+UNNAMED_ERROR_CODE = 9000  # UNKNOWN of later versions
+CODE_NAMES_BY_REASON = {Reason.FRAME_MISSING: 'TF_ERROR', Reason.FRAME_UNKNOWN: 'TF_ERROR',
+                        Reason.DEADLINE: 'TIMEOUT'}
+
+Begin = Callable[[Any, GoalTask, Robot], np.ndarray]
+
+
+@dataclass(eq=False)
+class OpenGoal:
+    """
+    A goal without its result.
+
+    Attributes
+    ----------
+    server : AnsweredActionServer
+    handle : ServerGoalHandle
+    task : GoalTask
+    began : float
+        Monotonic time (s) at which it came.
+    points : (k, 3) array
+        Positions in the base frame (m) that the tip has to pass.
+    sent : Trajectory or None
+        The trajectory that `way` belongs to.
+    way : TipWay or None
+    passed : (k,) array
+        When the tip passes each of the points, s on that trajectory.
+
+    """
+
+    server: AnsweredActionServer
+    handle: ServerGoalHandle
+    task: GoalTask
+    began: float
+    points: np.ndarray
+    sent: Trajectory | None = None
+    way: TipWay | None = None
+    passed: np.ndarray | None = None
+
+
+class PoseActions:
+    """
+    Offers ``~/move_to_pose`` and ``~/move_through_poses``, where nav2_msgs is installed.
+
+    Their goals are handled as goals of the topics ``~/goal_pose`` and ``~/goal_path``.
+    """
+
+    def __init__(self, parts: NodeParts, starter: GoalStarter) -> None:
+        node = parts.node
+        try:
+            from nav2_msgs.action import NavigateThroughPoses, NavigateToPose
+        except ImportError:
+            node.get_logger().debug('no ~/move_to_pose: nav2_msgs is not installed')
+            return
+        self._node, self._holder, self._arm = node, parts.holder, parts.arm
+        self._targets, self._goals, self._starter = parts.targets, parts.goals, starter
+        self._motion, self._prefix = parts.motion, parts.options.frame_prefix
+        self._open: dict[bytes, OpenGoal] = {}
+        self._serve(NavigateToPose, '~/move_to_pose', 'pose', self._to_pose)
+        self._serve(NavigateThroughPoses, '~/move_through_poses', 'path', self._through_poses)
+        self._timer = node.create_timer(PROGRESS_PERIOD_S, self._tell, clock=steady_clock())
+        self._timer.cancel()
+
+    def _serve(self, action: Any, name: str, kind: str, begin: Begin) -> None:
+        server = AnsweredActionServer(self._node, action, name,
+                                      lambda handle: self._on_goal(server, handle, kind, begin),
+                                      self._on_cancel)
+
+    def _on_goal(self, server: AnsweredActionServer, handle: ServerGoalHandle, kind: str,
+                 begin: Begin) -> None:
+        task = self._goals.new(self._node.get_clock().now().to_msg(), kind)
+        key = bytes(handle.goal_id.uuid)
+        goal = self._open[key] = OpenGoal(server, handle, task, monotonic(), np.empty((0, 3)))
+        self._timer.reset()
+
+        def on_final(task: GoalTask, reason: Reason, sentence: str) -> None:
+            del self._open[key]
+            server.answer(handle, _result(server.action_type.Result(), task, reason, sentence),
+                          task.state is GoalState.REACHED)
+
+        def start() -> None:
+            tree = handle.request.behavior_tree
+            if tree:
+                raise GoalError(f'behavior_tree is {quote(tree)}; leave it empty, this node has '
+                                'none', Reason.CALL_INVALID)
+            goal.points = begin(handle.request, task, self._holder.require())
+
+        task.on_final = on_final
+        self._goals.attempt(task, start)
+
+    def _to_pose(self, request: Any, task: GoalTask, robot: Robot) -> np.ndarray:
+        self._starter.begin['pose'](request.pose, task, robot)
+        return task.goal.T_base_tip[None, :3, 3]
+
+    def _through_poses(self, request: Any, task: GoalTask, robot: Robot) -> np.ndarray:
+        poses = getattr(request.poses, 'goals', request.poses)  # jazzy: without a header
+        path = Path(poses=poses, header=poses[0].header) if poses else Path()
+        points = self._targets.path(path, robot)[:, :3, 3]
+        self._starter.begin['path'](path, task, robot)
+        return points
+
+    def _on_cancel(self, handle: ServerGoalHandle) -> None:
+        """Bring the arm to rest, if it moves for this goal."""
+        goal = self._open.get(bytes(handle.goal_id.uuid))
+        if goal is not None:
+            self._motion.cancel(goal.task, 'cancelled by its client')
+
+    # ---- feedback -----------------------------------------------------------
+
+    def _tell(self) -> None:
+        robot = self._holder.robot
+        for goal in [*self._open.values()]:
+            if robot is not None and goal.task is self._goals.current:
+                self._tell_of(goal, robot)
+        if not self._open:
+            self._timer.cancel()
+
+    def _tell_of(self, goal: OpenGoal, robot: Robot) -> None:
+        """Publish the feedback of the goal for which the arm moves."""
+        try:
+            q, _ = self._arm.measured(robot)
+        except IkNodeError:
+            return
+        feedback = goal.server.action_type.Feedback()
+        feedback.current_pose = pose_stamped(forward_kinematics(robot.chain, q),
+                                             self._prefix + robot.chain.base_link)
+        feedback.current_pose.header.stamp = self._node.get_clock().now().to_msg()
+        feedback.navigation_time = Duration(seconds=monotonic() - goal.began).to_msg()
+        paused = goal.task.paused
+        trajectory = goal.task.sent if paused is None else paused.trajectory
+        if trajectory is not None:
+            if trajectory is not goal.sent:
+                goal.sent, goal.way = trajectory, TipWay(robot.chain, trajectory)
+                goal.passed = goal.way.passed_at(goal.points) if len(goal.points) else None
+            elapsed = paused.place if paused is not None else \
+                0.0 if robot.active is None else monotonic() - robot.active.began
+            time, way = goal.way.left(elapsed)
+            feedback.estimated_time_remaining = Duration(seconds=time).to_msg()
+            feedback.distance_remaining = way
+            if goal.passed is not None and hasattr(feedback, 'number_of_poses_remaining'):
+                feedback.number_of_poses_remaining = int((goal.passed > elapsed).sum())
+        goal.handle.publish_feedback(feedback)
+
+
+def _result(result: Any, task: GoalTask, reason: Reason, sentence: str) -> Any:
+    """Fill in what a result has: older versions of nav2_msgs have no error_code or error_msg."""
+    if task.state is not GoalState.REACHED and hasattr(result, 'error_code'):
+        name = CODE_NAMES_BY_REASON.get(reason, 'UNKNOWN')
+        # Jazzy names no code but NONE.
+        result.error_code = getattr(result, name, getattr(result, 'UNKNOWN', UNNAMED_ERROR_CODE))
+    if hasattr(result, 'error_msg'):
+        result.error_msg = sentence if task.state is GoalState.REACHED \
+            else f'{reason.value}: {sentence}'
+    return result

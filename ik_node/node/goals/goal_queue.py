@@ -1,0 +1,333 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The goal queue: from arrival to exactly one final answer."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from time import monotonic
+import traceback
+from typing import NamedTuple
+
+from builtin_interfaces.msg import Time
+import numpy as np
+from rclpy.node import Node
+
+from ik_node.base.errors import IkNodeError, Reason
+from ik_node.node.goals.goal_status import GoalTask, StatusReporter
+from ik_node.node.goals.work_queue import WorkQueue
+from ik_node.node.robot.robot import RobotHolder
+from ik_node.node.state.active_flag import ActiveFlag
+from ik_node.node.state.duplicate_names import DuplicateNames
+from ik_node.node.state.frames import NotYet
+from ik_node.node.state.send_order import AFTER_GOAL, AFTER_STOP, Precedence, SendTime
+from ik_node.ros.messages.status_messages import GoalState
+from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.solver.remedy import remedy_values, with_best
+
+WATCH_PERIOD_S = 0.02  # while a goal is active
+WORK_SLICE_S = 0.01  # for which goals are worked off before other callbacks run
+START_GRACE_S = 2.0  # after the model arrived, in which goals wait for missing parts
+STARTUP_REASONS = Reason.STATE_MISSING, Reason.STATE_INCOMPLETE, Reason.STATE_OTHER_JOINTS, \
+    Reason.NO_LISTENER
+UNREACHABLE_REASONS = (
+    Reason.OUT_OF_REACH, Reason.INNER_VOID, Reason.ORIENTATION_OUT_OF_REACH, Reason.BEYOND_LIMIT,
+    Reason.OTHER_BRANCH, Reason.NO_SOLUTION, Reason.NEAREST, Reason.COLLISION, Reason.TOO_HEAVY,
+    Reason.DEADLINE, Reason.PATH_INVALID, Reason.PATH_INTERRUPTED, Reason.TRAJECTORY_INVALID)
+# To a goal that was sent before what came before it.
+LATE_ANSWERS = {
+    AFTER_STOP: (GoalState.STOPPED, Reason.STOPPED,
+                 'it was sent before a stop, and came after it'),
+    AFTER_GOAL: (GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                 'it was sent before a newer goal, and came after it')}
+POSE_NUMBER = 'pose_number'  # which of several poses, in the answer
+MAX_TOLD_REFUSALS = 5  # of the ways to do a goal
+
+Step = Callable[[], None]
+
+
+class QueuedGoal(NamedTuple):
+    """A goal and its next step; it is retried until `patience` (monotonic s; None = unset)."""
+
+    task: GoalTask
+    step: Step
+    patience: float | None = None
+
+
+class ActiveGoal(NamedTuple):
+    """The active goal; `judge` is called until it ends."""
+
+    task: GoalTask
+    judge: Step
+
+
+class RefusedGoal(NamedTuple):
+    """A refused goal whose remedies another thread looks for."""
+
+    task: GoalTask
+    error: IkNodeError
+    remedies: Future
+
+
+class GoalQueue:
+    """
+    Holds at most one active goal and one that waits.
+
+    When several goals arrive at once the newest is tried first.  If it is accepted the others
+    are superseded without being solved; if it is rejected the next newest is tried.  Whatever a
+    step of a goal raises becomes its answer.  While there are goals, a timer retries the waiting
+    one and monitors the active one.
+
+    Parameters
+    ----------
+    not_checked : callable
+        As for :class:`ik_node.node.goals.goal_status.StatusReporter`.
+
+    Attributes
+    ----------
+    precedence : Precedence
+        Of stops and of goals that began, over what was sent before them.
+    work_queue : WorkQueue
+        Runs long work in slices, here and in the subscriptions.
+    waits_for_scene : callable
+        Returns whether a goal has to wait for a scene that came before it.
+
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, active_flag: ActiveFlag,
+                 duplicates: DuplicateNames, not_checked: Callable[[], str] = lambda: '') -> None:
+        self._node = node
+        self._holder = holder
+        self._active_flag = active_flag
+        self._duplicates = duplicates
+        self._current: ActiveGoal | None = None
+        self._waiting: QueuedGoal | None = None
+        self._arrived: list[QueuedGoal] = []
+        self._refused: list[RefusedGoal] = []
+        self._answers: deque[Callable[[], None]] = deque()
+        self.precedence = Precedence()
+        self.work_queue = WorkQueue(node)
+        self.waits_for_scene: Callable[[GoalTask], bool] = lambda _task: False
+        self.count = 0
+        self.status = StatusReporter(node, duplicates.another_answers, not_checked)
+        self._timer = node.create_timer(WATCH_PERIOD_S, self._tick,
+                                        clock=steady_clock())
+        self._timer.cancel()
+
+    # ---- the life of a goal -------------------------------------------------
+
+    def new(self, stamp: Time, kind: str = '', sent_at: SendTime | None = None) -> GoalTask:
+        """Return the task of a goal that has arrived; `kind` as in its answers."""
+        self.count += 1
+        return GoalTask(self.count, stamp, kind, sent_at)
+
+    def arrived(self, task: GoalTask, step: Step) -> None:
+        """Keep the first step of a goal for :meth:`work_off`."""
+        self._arrived.append(QueuedGoal(task, step))
+
+    def work_off(self) -> None:
+        """
+        Try arrived goals, the newest first, and answer the superseded ones.
+
+        One slice of work; the rest is done in the next slice.
+        """
+        end = monotonic() + WORK_SLICE_S
+        while self._turn():
+            if monotonic() > end:
+                self.work_queue.later(self.work_off)
+                return
+        if (self._arrived or self._answers) and self._timer.is_canceled():
+            self._timer.reset()
+
+    def finish(self, seconds: float) -> None:
+        """Publish the remaining answers; wait at most `seconds` for a reader without progress."""
+        left = seconds
+        while self._answers:
+            while left > 0.0 and not self.status.keeps_up():
+                began = monotonic()
+                come = self.status.flush(min(0.1, left))
+                left = seconds if come else left - (monotonic() - began)
+            self._answers.popleft()()
+
+    def _turn(self) -> bool:
+        """Try one goal or publish one answer; return whether there was any."""
+        waiting = 0 if self._waiting is None else self._waiting.task.number
+        newest = self._arrived[-1].task.number if self._arrived else 0
+        if newest > waiting and (len(self._arrived) == 1 or self.status.keeps_up()):
+            self.attempt(*self._arrived.pop())
+        elif self._answers and self.status.keeps_up():
+            self._answers.popleft()()
+        else:
+            return False
+        return True
+
+    def attempt(self, task: GoalTask, step: Step, patience: float | None = None) -> None:
+        """Run a step of a goal; it may have to wait for a transform until `patience` (s)."""
+        if task.state is None and self._answer_late(task):
+            return
+        try:
+            if task.state is None:
+                self._duplicates.require_none()
+            self._active_flag.require()
+            if task.state is None and self.waits_for_scene(task):
+                self.wait(task, step, patience)
+            else:
+                step()
+        except NotYet as error:
+            if patience is None:
+                patience = monotonic() + self._holder.require().settings.tf_timeout
+            if monotonic() < patience:
+                self.wait(task, step, patience)
+            else:
+                self.end(task, GoalState.REJECTED, Reason.FRAME_UNKNOWN, str(error))
+        except IkNodeError as error:
+            grace_end = self._holder.robot.since + START_GRACE_S if self._holder.robot else 0.0
+            if error.reason in STARTUP_REASONS and monotonic() < grace_end:
+                self.wait(task, step, grace_end)
+            elif error.reason is Reason.NODE_LATE and task.state is None:
+                self.wait(task, step, np.inf)  # the joint states are taken meanwhile
+            else:
+                self._fail(task, error.reason, str(error))
+        except Exception as error:  # noqa: BLE001 - a goal never goes without an answer
+            self._node.get_logger().error(traceback.format_exc())
+            if not task.final:
+                self._fail(task, Reason.INTERNAL, f'internal error: {type(error).__name__}: '
+                           f'{error}; please report it with the log')
+
+    def _answer_late(self, task: GoalTask) -> bool:
+        """Answer a goal that was sent before a stop, or before a goal that has its place."""
+        why, waiting = self.precedence.why_late(task.sent_at), self._waiting
+        if not why and waiting is not None and waiting.task.number < task.number \
+                and self._sent_before(task, waiting.task):
+            why = AFTER_GOAL
+        if why:
+            self.end(task, *LATE_ANSWERS[why])
+        return bool(why)
+
+    def _sent_before(self, one: GoalTask, other: GoalTask) -> bool:
+        """Return whether a goal is known to have been sent before another."""
+        return one.sent_at is not None and other.sent_at is not None \
+            and self.precedence.order.before(one.sent_at, other.sent_at)
+
+    def wait(self, task: GoalTask, step: Step, patience: float | None) -> None:
+        """Retry a step at the next tick; of two waiting goals the older is superseded."""
+        if self._waiting is not None and self._waiting.task is not task:
+            older, newer = sorted((self._waiting.task, task), key=lambda each: each.number)
+            self.end(older, GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                     f'goal {newer.number} came before it could begin')
+            if older is task:
+                return
+        self._waiting = QueuedGoal(task, step, patience)
+        self._timer.reset()
+
+    def under_way(self, task: GoalTask, judge: Step, sentence: str) -> None:
+        """Make a goal the active one, superseding older ones; `judge` is called until it ends."""
+        self.supersede(task)
+        self._current = ActiveGoal(task, judge)
+        self._timer.reset()
+        if task.state is None:
+            self.status.report(task, GoalState.ACCEPTED, Reason.ACCEPTED, sentence)
+
+    def end(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
+        """Give the final answer, and forget the goal."""
+        if self._current is not None and self._current.task is task:
+            self._current = None
+        if self._waiting is not None and self._waiting.task is task:
+            self._waiting = None
+        self._refused = [held for held in self._refused if held.task is not task]
+        self.status.report(task, state, reason, sentence)
+
+    def _fail(self, task: GoalTask, reason: Reason, sentence: str) -> None:
+        if task.state is None and reason in UNREACHABLE_REASONS:
+            task.refusals.append((reason, sentence))
+            if task.alternatives:
+                self.wait(task, task.alternatives.pop(0), None)
+                return
+            if len(task.refusals) > 1:
+                reason, sentence = task.refusals[0][0], _none_of(task.refusals)
+                task.values.pop(POSE_NUMBER, None)  # of the last that was tried
+        self.end(task, GoalState.REJECTED if task.state is None else GoalState.FAILED, reason,
+                 sentence)
+
+    def refuse(self, task: GoalTask, error: IkNodeError, remedies: Future) -> None:
+        """Refuse a goal as soon as the remedies are known that another thread looks for."""
+        self._refused.append(RefusedGoal(task, error, remedies))
+        self._timer.reset()
+
+    def _answer_refused(self, which: Callable[[GoalTask], bool] = lambda _task: False) -> None:
+        """Answer goals whose remedies are known, and those of which `which` is true."""
+        for task, error, remedies in [*self._refused]:
+            if remedies.done() or which(task):
+                failure = remedies.exception() if remedies.done() else None
+                if failure is not None:
+                    self._node.get_logger().error(
+                        f'goal {task.number}: the search for remedies failed: {failure!r}')
+                found = remedies.result() if remedies.done() and failure is None else ()
+                task.values |= remedy_values(found)
+                self.end(task, GoalState.REJECTED, error.reason, with_best(str(error), found))
+
+    # ---- all goals ----------------------------------------------------------
+
+    @property
+    def others_wait(self) -> bool:
+        """Return whether there are goals that are not active, besides one that is tried."""
+        return bool(self._waiting or self._arrived or self._refused)
+
+    def open(self) -> list[GoalTask]:
+        """Return the goals without a final answer: the active and the waiting one."""
+        tasks = [held.task for held in (self._current, self._waiting) if held is not None]
+        return [task for k, task in enumerate(tasks) if task not in tasks[:k]]
+
+    def dismiss(self, state: GoalState, reason: Reason, sentence: str,
+                which: Callable[[GoalTask], bool] = lambda _task: True) -> None:
+        """Give a final answer to all goals, or to those of which `which` is true."""
+        self._answer_refused(which)
+        for task in self.open():
+            if which(task):
+                self.end(task, state, reason, sentence)
+        # Possibly thousands: answered in slices.
+        gone = [held.task for held in self._arrived if which(held.task)]
+        if gone:
+            self._answers.extend(partial(self.end, task, state, reason, sentence)
+                                 for task in gone)
+            self._arrived = [held for held in self._arrived if not which(held.task)]
+            self.work_queue.later(self.work_off)
+
+    @property
+    def current(self) -> GoalTask | None:
+        """Return the active goal."""
+        return None if self._current is None else self._current.task
+
+    def supersede(self, task: GoalTask) -> None:
+        """Answer older open goals as superseded by `task`."""
+        self.precedence.began(task.sent_at)
+        self.dismiss(GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                     f'goal {task.number} took its place', lambda each: each.number < task.number)
+        if self._waiting is not None and self._waiting.task is task:
+            self._waiting = None
+
+    def _tick(self) -> None:
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self.attempt(*waiting)
+        if self._current is not None:
+            current = self._current
+            if self._waiting is None or self._waiting.task is not current.task:
+                self.attempt(current.task, current.judge)
+        self._answer_refused()
+        if self._arrived or self._answers:
+            self.work_queue.now(self.work_off)
+        if not (self._current or self._waiting or self._refused or self._arrived
+                or self._answers):
+            self._timer.cancel()
+
+
+def _none_of(refusals: list[tuple[Reason, str]]) -> str:
+    """Return why none of several poses can be reached, the first of them in words."""
+    told = [f'{number}: {sentence}' for number, (_, sentence) in enumerate(refusals, 1)]
+    more = len(told) - MAX_TOLD_REFUSALS
+    return (f'none of the {len(told)} poses can be reached: ' + '; '.join(told[:MAX_TOLD_REFUSALS])
+            + (f'; and {more} more' if more > 0 else ''))

@@ -1,0 +1,73 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of the node that its goals, streams and services share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rclpy.node import Node
+
+from ik_node.node.execution.motion import Motion
+from ik_node.node.execution.outputs import Output
+from ik_node.node.goals.conversion import GoalConversion
+from ik_node.node.goals.goal_queue import GoalQueue
+from ik_node.node.robot.robot import RobotHolder
+from ik_node.node.robot.settings import StartOptions
+from ik_node.node.state.active_flag import ActiveFlag
+from ik_node.node.state.arm_state import ArmState
+from ik_node.node.state.callback_delay import CallbackDelay
+from ik_node.node.state.duplicate_names import DuplicateNames
+from ik_node.node.state.other_joints import OtherJoints
+from ik_node.node.state.stamp_check import StampCheck
+
+
+@dataclass(frozen=True, eq=False)
+class NodeParts:
+    """
+    Parts of one node, made in dependency order by :class:`ik_node.node.components.Components`.
+
+    Attributes
+    ----------
+    node : Node
+        Creates publishers, subscriptions, services and timers.
+    options : StartOptions
+        Parameters that are read at the start.
+    active_flag : ActiveFlag
+        Whether anything may be sent to the arm.
+    holder : RobotHolder
+        The robot, once its description has arrived.
+    duplicates : DuplicateNames
+        Other nodes of the same name.
+    goals : GoalQueue
+        From arrival to exactly one final answer.
+    output : Output
+        Sends trajectories to the controller.
+    delay : CallbackDelay
+        How late callbacks are.
+    stamps : StampCheck
+        The age of messages.
+    arm : ArmState
+        The measured state.
+    others : OtherJoints
+        Joints beside the arm in the collision check.
+    targets : GoalConversion
+        Messages to goals in the base link.
+    motion : Motion
+        Plans and monitors motions.
+
+    """
+
+    node: Node
+    options: StartOptions
+    active_flag: ActiveFlag
+    holder: RobotHolder
+    duplicates: DuplicateNames
+    goals: GoalQueue
+    output: Output
+    delay: CallbackDelay
+    stamps: StampCheck
+    arm: ArmState
+    others: OtherJoints
+    targets: GoalConversion
+    motion: Motion

@@ -1,0 +1,197 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Subscriptions to goals: from what the middleware has to tasks in the goal queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from rclpy.subscription import Subscription
+from std_msgs.msg import Header
+
+from ik_node.base.errors import GoalError, Reason
+from ik_node.motion.tool_path.path import MAX_PATH_POSES
+from ik_node.node.goals.goal_queue import GoalQueue
+from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.intake.goal_starter import BeginGoal, GoalStarter
+from ik_node.node.intake.health import Health
+from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.state.send_order import SendTime
+from ik_node.node.state.stamp_check import StampCheck
+from ik_node.ros.messages.conversion import message_class
+from ik_node.ros.messages.goal_kinds import GOAL_KINDS, GoalKind
+from ik_node.ros.messages.status_messages import GoalState
+from ik_node.ros.middleware.message_origin import MessageInfo, take_message, tell_origin
+from ik_node.ros.middleware.qos import KEEP_ALL_QOS
+
+try:
+    from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import QoSMessageLostInfo, SubscriptionEventCallbacks
+
+MAX_PATH_BYTES = 2**18       # MAX_PATH_POSES with frame names of 50 letters; more is not read
+INTAKE_SLICE_S = 0.01        # for which messages are taken before other callbacks run
+INTAKE_BEFORE_STOP_S = 1.0   # for which messages are taken before a stop is answered
+INTAKE_PATIENCE_S = 0.5      # after which goals are begun though more arrive faster
+
+# From what arrives: the message, and what begins it.
+ReadGoal = Callable[[Any], tuple[Any, BeginGoal]]
+
+
+@dataclass(frozen=True)
+class ArrivedGoal:
+    """A goal message and what the middleware says of it."""
+
+    kind: str
+    info: MessageInfo
+    message: Any
+    begin: BeginGoal
+    sent_at: SendTime
+
+
+class GoalSubscriptions:
+    """
+    Takes goals of each kind and hands them to the goal queue.
+
+    The subscriptions keep all messages: with a depth the oldest would be dropped without an
+    answer.  So the queue of the sender fills up instead, and what that loses is counted.
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, starter: GoalStarter, goals: GoalQueue,
+                 stamps: StampCheck, health: Health) -> None:
+        self._node = node
+        self._holder = holder
+        self._starter = starter
+        self._goals = goals
+        self._stamps = stamps
+        self._health = health
+        self._behind_since = np.inf
+        self._arrived: list[ArrivedGoal] = []
+        self._subscriptions: dict[Subscription, tuple[str, ReadGoal]] = {}
+        for kind in GOAL_KINDS:
+            if not kind.streamed:
+                self._listen(kind, starter.begin[kind.name])
+
+    # ---- from the middleware ------------------------------------------------
+
+    def _listen(self, kind: GoalKind, begin: BeginGoal) -> None:
+        message_type = message_class(kind.message)
+        read = read_if_short(message_type, begin) if kind.may_be_long \
+            else lambda message: (message, begin)
+
+        def on_message(data: Any, info: MessageInfo) -> None:
+            self._take(kind.name, info, read(data))
+            self._goals.work_queue.now(self._go_on)
+
+        subscription = tell_origin(self._node.create_subscription(
+            message_type, f'~/goal_{kind.name}', on_message, KEEP_ALL_QOS, raw=kind.may_be_long,
+            event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost)))
+        self._subscriptions[subscription] = kind.name, read
+
+    def _take(self, kind: str, info: MessageInfo, read: tuple[Any, BeginGoal]) -> None:
+        self._arrived.append(ArrivedGoal(kind, info, *read,
+                                         self._goals.precedence.of_message(info)))
+
+    def _go_on(self) -> None:
+        """Take waiting messages, and have the goals worked off."""
+        drained = self.take_in(INTAKE_SLICE_S)
+        if not drained:
+            self._goals.work_queue.later(self._go_on)
+            self._behind_since = min(self._behind_since, monotonic())
+        if drained or monotonic() - self._behind_since > INTAKE_PATIENCE_S:
+            self._behind_since = np.inf
+            self._goals.work_off()
+
+    def take_in(self, seconds: float) -> bool:
+        """
+        Make goals of the messages that wait, of all kinds, in the order in which they were sent.
+
+        The executor would take one in each of its rounds, which is slower.
+
+        Parameters
+        ----------
+        seconds : float
+            Maximum time.
+
+        Returns
+        -------
+        bool
+            Whether none is left.
+
+        """
+        end, drained = monotonic() + seconds, True
+        for subscription, (kind, read) in self._subscriptions.items():
+            while (found := take_message(subscription)) is not None:
+                data, info = found
+                self._take(kind, info, read(data))
+                if monotonic() > end:
+                    drained = False
+                    break
+        sent_at = self._goals.precedence.order.on_our_clock
+        for goal in sorted(self._arrived, key=lambda each: sent_at(each.sent_at)):
+            task = self._goals.new(goal.message.header.stamp, goal.kind, goal.sent_at)
+            self._goals.arrived(task, partial(self._begin, goal, task))
+        self._arrived.clear()
+        return drained
+
+    def _on_lost(self, info: QoSMessageLostInfo) -> None:
+        self._health.lost += info.total_count_change
+        self._node.get_logger().error(
+            f'{self._health.lost} goals were lost so far: they were sent faster than they are '
+            'taken, and the queue of their sender is too short; give it a greater depth',
+            throttle_duration_sec=5.0)
+
+    # ---- to the queue -------------------------------------------------------
+
+    def stop(self, reason: Reason, sentence: str,
+             stops: Callable[[GoalTask], bool] = lambda _task: True) -> None:
+        """Answer the goals that have arrived, were not begun, and are to be stopped."""
+        self.take_in(INTAKE_BEFORE_STOP_S)
+        self._goals.dismiss(
+            GoalState.STOPPED, reason, sentence,
+            lambda task: task is not self._goals.current and stops(task))
+
+    def home(self, sent_at: SendTime) -> GoalTask:
+        """Move to the preferred posture; return the task, which may have ended already."""
+        self.take_in(INTAKE_SLICE_S)  # those came before
+        task = self._goals.new(self._node.get_clock().now().to_msg(), 'home', sent_at)
+        self._goals.attempt(task, lambda: self._starter.home(task, self._holder.require()))
+        return task
+
+    def _begin(self, goal: ArrivedGoal, task: GoalTask) -> None:
+        robot = self._holder.require()
+        self._stamps.checked(goal.message.header.stamp, robot.settings.max_goal_age, goal.info)
+        goal.begin(goal.message, task, robot)
+
+
+def read_if_short(kind: type, begin: BeginGoal) -> ReadGoal:
+    """Return what reads bytes, unless they are so long that reading would delay all else."""
+    def read(data: bytes) -> tuple[Any, BeginGoal]:
+        try:
+            if len(data) <= MAX_PATH_BYTES:
+                return deserialize_message(data, kind), begin
+            # The message begins with its header.
+            return kind(header=deserialize_message(data, Header)), refusing(
+                f'the goal has {len(data)} bytes, at most {MAX_PATH_BYTES} are taken '
+                f'({MAX_PATH_POSES} poses or waypoints); send it in parts')
+        except RuntimeError:  # rclpy does not name the one of the middleware
+            return kind(), refusing(f'the goal cannot be read as a {kind.__name__}; is its '
+                                    'sender built for this version of the message?')
+
+    return read
+
+
+def refusing(sentence: str) -> BeginGoal:
+    """Return what refuses a path."""
+    def refuse(_message: Any, _task: GoalTask, _robot: Robot) -> None:
+        raise GoalError(sentence, Reason.PATH_INVALID)
+
+    return refuse
+

@@ -1,0 +1,143 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The robot: all that depends on one robot description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import monotonic
+
+import numpy as np
+
+from ik_node.base.errors import IkNodeError, Reason
+from ik_node.collision.bodies.unchecked import CHECK_OFF_TEXT
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene import Scene
+from ik_node.collision.scene.tool_file import Tool
+from ik_node.model.chain import Chain
+from ik_node.model.description.urdf import Tree
+from ik_node.motion.change.active_trajectory import ActiveTrajectory
+from ik_node.motion.direct.torque_limits import TorqueLimits
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.node.robot.settings import Settings
+
+
+class Robot:
+    """
+    All that depends on one robot description.
+
+    Attributes
+    ----------
+    collisions : CollisionModel or None
+        Of the arm without objects; None if collisions are not checked.
+    scene : Scene
+        The objects around the arm.
+    told_objects : set of str
+        Ids of those that were told by messages.
+    tools : mapping of name to Tool
+        Those that the arm may have.
+    torques : TorqueLimits or None
+        What motions keep; None if torques are not checked.
+    joint_names : frozenset of str
+        Of all joints of the description, the chain's and others.
+    settings : Settings
+        From the present parameters.
+    since : float
+        Monotonic time (s) at which it was ready.
+    active : ActiveTrajectory or None
+        The last motion that was sent to it; None if the arm does not follow it.
+    diverged : bool
+        Whether the controller may still have a motion that the arm did not follow.
+    last_answer : (n,) array or None
+        The last solution, a seed of the next solve.
+
+    """
+
+    def __init__(self, tree: Tree, settings: Settings,
+                 collisions: CollisionModel | None = None, scene: Scene | None = None,
+                 tools: Mapping[str, Tool] | None = None) -> None:
+        self.tree = tree
+        self.settings = settings
+        self.collisions = collisions
+        self.scene = Scene(self.chain.base_link, tree.links) if scene is None else scene
+        self.told_objects: set[str] = set()
+        self.tools = tools or {}
+        self.torques: TorqueLimits | None = None
+        self.joint_names = frozenset(joint.name for joint in tree.joints)
+        self.since = monotonic()
+        self.active: ActiveTrajectory | None = None
+        self._lost: ActiveTrajectory | None = None
+        self.diverged = False
+        self.last_answer: np.ndarray | None = None
+
+    @property
+    def chain(self) -> Chain:
+        """Return the chain, with its present tool."""
+        return self.settings.solver.chain
+
+    @property
+    def not_checked(self) -> str:
+        """Return which links are not checked for collisions; '' if all are."""
+        return CHECK_OFF_TEXT if self.collisions is None else str(self.collisions.unchecked)
+
+    @property
+    def moves(self) -> bool:
+        """Return whether a planned motion is running."""
+        return self.active is not None and self.active.moves(monotonic())
+
+    @property
+    def limits_under_way(self) -> MotionLimits:
+        """Return the limits, or the limits of the active motion where they are higher."""
+        limits, active = self.settings.limits, self.active or self._lost
+        return limits if active is None or active.limits is limits \
+            else limits.widest(active.limits)
+
+    @property
+    def fastest(self) -> np.ndarray:
+        """Return the possible joint speeds (n,); higher than a limit that was lowered since."""
+        velocity, active = self.limits_under_way.velocity, self.active or self._lost
+        return velocity if active is None else np.maximum(velocity, active.peak_velocity)
+
+    def lose_active(self) -> None:
+        """Record that the arm diverged from its trajectory; it may still be as fast."""
+        self._lost = self.active or self._lost
+        self.active, self.diverged = None, True
+
+
+class RobotHolder:
+    """
+    Holds the robot, once its description has arrived.
+
+    Parameters
+    ----------
+    complaint : callable
+        Returns why there is none.
+
+    """
+
+    def __init__(self, complaint: Callable[[], str]) -> None:
+        self.robot: Robot | None = None
+        self._complaint = complaint
+
+    def why(self) -> str:
+        """Return why there is none."""
+        return self._complaint()
+
+    def not_checked(self) -> str:
+        """Return which links of it are not checked for collisions; '' if all are."""
+        return '' if self.robot is None else self.robot.not_checked
+
+    def require(self) -> Robot:
+        """
+        Return the robot.
+
+        Raises
+        ------
+        IkNodeError
+            MODEL_MISSING, with the reason why the last description was refused.
+
+        """
+        if self.robot is None:
+            raise IkNodeError(f'there is no robot description yet: {self.why()}',
+                              Reason.MODEL_MISSING)
+        return self.robot

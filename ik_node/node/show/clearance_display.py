@@ -1,0 +1,94 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Display of the least distance in the present posture: ~/clearance_markers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+import traceback
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from visualization_msgs.msg import MarkerArray
+
+from ik_node.collision.distances.model import Clearance, CollisionModel
+from ik_node.node.goals.preparation import Kernels, Preparation
+from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.show.clearance_markers import clearance_markers
+from ik_node.node.show.latched_markers import PublisherEventCallbacks
+from ik_node.node.state.arm_state import ArmState
+from ik_node.ros.messages.markers import delete_all
+from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.ros.middleware.qos import LATCHED_QOS
+
+# In every second look at the arm a distance is asked for, in the others it is shown.
+LOOK_PERIOD_S = 0.1
+
+
+class ClearanceDisplay:
+    """
+    Shows which two links are nearest to each other, which link and object, where, and how near.
+
+    The distance is computed in a thread of its own, only while somebody subscribes, and only
+    after the arm has moved or the scene has changed.
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, preparation: Preparation,
+                 frame_prefix: str) -> None:
+        self._node, self._holder, self._arm = node, holder, arm
+        self._preparation, self._prefix = preparation, frame_prefix
+        self._asked: tuple[Robot, CollisionModel | None, np.ndarray | None] | None = None
+        self._answer: Future | None = None
+        self._publisher = node.create_publisher(
+            MarkerArray, '~/clearance_markers', LATCHED_QOS, event_callbacks=
+            PublisherEventCallbacks and PublisherEventCallbacks(matched=self._on_matched))
+        self._timer = node.create_timer(LOOK_PERIOD_S, self._look, clock=steady_clock())
+        if PublisherEventCallbacks:
+            self._timer.cancel()
+
+    def _on_matched(self, _info: Any) -> None:
+        if self._timer.is_canceled():
+            self._timer.reset()
+
+    def _look(self) -> None:
+        if not self._publisher.get_subscription_count():
+            if PublisherEventCallbacks:
+                self._timer.cancel()
+            self._asked = None  # the next subscriber gets the present distances
+            return
+        robot = self._holder.robot
+        if robot is None or not self._preparation.is_ready(Kernels.CLEARANCES):
+            return
+        if self._answer is None:
+            self._ask(robot)
+        elif self._answer.done():
+            answer, self._answer = self._answer, None
+            try:
+                self._show(robot, answer.result())
+            except Exception:  # noqa: BLE001  a display must not disturb goals
+                self._node.get_logger().error(f'not shown: {traceback.format_exc()}',
+                                              throttle_duration_sec=60.0)
+
+    def _ask(self, robot: Robot) -> None:
+        """Have the distance computed, unless it is that of the last time."""
+        model = robot.settings.solver.collisions
+        q, age = self._arm.last(robot)
+        if age > robot.settings.monitor.state_timeout:
+            q = None
+        before = self._asked
+        if before is not None and before[:2] == (robot, model) and np.array_equal(before[2], q):
+            return
+        self._asked = robot, model, q
+        if model is None or q is None:
+            self._show(robot, ())
+        else:
+            thread = ThreadPoolExecutor(1, 'clearance')
+            self._answer = thread.submit(model.clearances, q)
+            thread.shutdown(wait=False)  # it ends with the answer
+
+    def _show(self, robot: Robot, clearances: Iterable[Clearance]) -> None:
+        frame = self._prefix + robot.chain.base_link
+        self._publisher.publish(MarkerArray(markers=[delete_all(frame),
+                                                     *clearance_markers(clearances, frame)]))

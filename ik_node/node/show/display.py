@@ -1,0 +1,264 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Display of the latest goal or preview: ~/markers for RViz, ~/ghost for robot models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+import traceback
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import Marker, MarkerArray
+
+from ik_node.base.errors import Reason
+from ik_node.base.se3 import pose, rotation_to_axis
+from ik_node.base.text import quote
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.kinematics.links import elsewhere, link_poses, links_moved
+from ik_node.model.description.shapes import link_shapes
+from ik_node.motion.trajectory.tip_speed import tip_path
+from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.node.goals.goal_queue import GoalQueue
+from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.show.latched_markers import PublisherEventCallbacks
+from ik_node.node.state.arm_state import ArmState
+from ik_node.ros.messages.body_markers import (
+    body_markers,
+    CONTACT_ALPHA,
+    CONTACT_COLOUR,
+    CONTACT_NAMESPACE,
+)
+from ik_node.ros.messages.markers import (
+    Ghost,
+    goal_markers,
+    joint_markers,
+    marker,
+    path_marker,
+    reason_marker,
+    with_deleted,
+)
+from ik_node.ros.messages.status_messages import GoalState
+from ik_node.ros.middleware.qos import LATCHED_QOS
+from ik_node.solver.goal import Goal
+from ik_node.solver.reachability import Colour, judge, ReachabilityReport
+from ik_node.solver.result import Posture, Result
+
+CONTACT_GROWTH_M = 1e-3  # of an object, so that its colour covers that of the same object
+ARROW_SIZE = 0.12  # times the reach of the arm
+ARROW_SIZE_RANGE_M = 0.02, 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """
+    Content of the display; empty by default.
+
+    Attributes
+    ----------
+    goal : Goal or None
+    colour : Colour
+        Reachability.
+    sentence : str
+        Shown at the goal: what a plan takes, and why it is not green; may be empty.
+    path : (N, 3) array or None
+        Tip positions along the motion, m.
+    q : (n,) array or None
+        Joint positions of the ghost.
+    limiting_joint : str
+        Joint that is marked; empty for none.
+    contact : tuple of str
+        Links and objects that are marked, because they collide.
+
+    """
+
+    goal: Goal | None = None
+    colour: Colour = Colour.GREEN
+    sentence: str = ''
+    path: np.ndarray | None = None
+    q: np.ndarray | None = None
+    limiting_joint: str = ''
+    contact: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(goal: Goal, report: ReachabilityReport, q: np.ndarray,
+           path: np.ndarray | None = None) -> Scene:
+        """Return the scene of a goal with its reachability."""
+        return Scene(goal, report.colour,
+                     '' if report.colour is Colour.GREEN else report.sentence, path, q,
+                     report.limiting_joint)
+
+
+class Display:
+    """
+    Shows the latest goal, updated by its answers, or the latest preview.
+
+    Each message has the whole scene.  Markers are only made while somebody subscribes.
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, goals: GoalQueue,
+                 frame_prefix: str) -> None:
+        self._node = node
+        self._holder = holder
+        self._arm = arm
+        self._prefix = frame_prefix
+        self._task: GoalTask | None = None
+        self._scene = Scene()
+        self._robot: Robot | None = None
+        self._published = True
+        self._ghost: tuple[Robot | None, Ghost] = None, Ghost({}, '')
+        self._contacts = 0  # markers of objects that collide, which have been shown
+        self._ghosts = node.create_publisher(JointState, '~/ghost', LATCHED_QOS)
+        self._markers = node.create_publisher(
+            MarkerArray, '~/markers', LATCHED_QOS, event_callbacks=PublisherEventCallbacks and
+            PublisherEventCallbacks(matched=self._on_matched))
+        goals.status.on_report = self._on_report
+
+    def preview(self, scene: Scene, robot: Robot) -> None:
+        """Show a scene until the next goal or preview."""
+        with self._aside():
+            self._show(scene, robot)
+
+    @contextmanager
+    def _aside(self) -> Iterator[None]:
+        """Log errors of the display; they must not disturb goals."""
+        try:
+            yield
+        except Exception:  # noqa: BLE001
+            self._node.get_logger().error(f'not shown: {traceback.format_exc()}',
+                                          throttle_duration_sec=60.0)
+
+    def _show(self, scene: Scene, robot: Robot, task: GoalTask | None = None) -> None:
+        self._scene, self._robot, self._task = scene, robot, task
+        ghost = JointState()
+        if scene.q is not None:
+            ghost.header.stamp = self._node.get_clock().now().to_msg()
+            ghost.name, ghost.position = list(robot.chain.joint_names), scene.q.tolist()
+        self._ghosts.publish(ghost)
+        self._publish_markers()
+
+    def _publish_markers(self) -> None:
+        self._published = not PublisherEventCallbacks or \
+            self._markers.get_subscription_count() > 0
+        # Without subscribers: an empty message replaces the latched one.
+        self._markers.publish(MarkerArray(
+            markers=self._made(self._scene, self._robot) if self._published else []))
+
+    def _on_matched(self, _info: Any) -> None:
+        """Publish the markers for the first subscriber."""
+        if not self._published:
+            with self._aside():
+                self._publish_markers()
+
+    # ---- goals --------------------------------------------------------------
+
+    def _on_report(self, task: GoalTask, sentence: str) -> None:
+        robot = self._holder.robot
+        if robot is None or task.state is GoalState.SUPERSEDED:
+            return  # the newer goal is shown
+        with self._aside():
+            self._follow(task, sentence, robot)
+
+    def _follow(self, task: GoalTask, sentence: str, robot: Robot) -> None:
+        goal = task.goal
+        if goal is None and task.q_goal is not None:
+            goal = Goal(forward_kinematics(robot.chain, task.q_goal))
+        if task.state is GoalState.ACCEPTED:
+            self._show(Scene() if goal is None  # a stream
+                       else under_way(task, goal, robot.active.trajectory, robot), robot, task)
+        elif goal is None or (task.attempts and task is not self._task):
+            return  # nothing to show, or a newer goal is shown
+        elif task.state is not GoalState.REACHED:
+            self._show(refused(task, goal, sentence, robot), robot, task)
+        elif task is self._task:
+            self._show(Scene(goal, self._scene.colour), robot, task)
+        else:
+            self._show(Scene(goal), robot, task)  # already there
+
+    # ---- markers ------------------------------------------------------------
+
+    def _made(self, scene: Scene, robot: Robot) -> list[Marker]:
+        frame = self._prefix + robot.chain.base_link
+        size = float(np.clip(ARROW_SIZE * robot.chain.reach, *ARROW_SIZE_RANGE_M))
+        ghost = self._ghost_of(robot, frame)
+        ghost.remove()
+        made = []
+        if scene.goal is not None:
+            made += goal_markers(scene.goal, scene.colour, frame, size)
+        if scene.goal is not None and scene.sentence:
+            made.append(reason_marker(scene.sentence, scene.goal.T_base_tip[:3, 3], frame, size))
+        if scene.path is not None:
+            made.append(path_marker(scene.path, scene.colour, frame, size))
+        if scene.q is not None:
+            there, poses = (link_poses(robot.tree, robot.chain.base_link, {
+                **self._arm.joints.positions, **positions}) for positions in (
+                    {}, dict(zip(robot.chain.joint_names, scene.q))))
+            # Links of the ghost that coincide with links of the arm would flicker.
+            ghost.place({**elsewhere(poses, there), **{
+                link: T for link, T in poses.items() if link in scene.contact}}, scene.colour,
+                scene.contact)
+            for joint in robot.tree.joints:
+                if joint.name == scene.limiting_joint and joint.child in poses:
+                    axis = pose(rotation_to_axis(joint.axis), np.zeros(3))
+                    made += joint_markers(joint.name, poses[joint.child] @ axis, scene.colour,
+                                          frame, size)
+        return [*with_deleted(made, frame), *self._contact(scene, robot, frame), *ghost.markers]
+
+    def _contact(self, scene: Scene, robot: Robot, frame: str) -> list[Marker]:
+        """Return the markers of objects that collide, and the deletion of earlier ones."""
+        model = robot.settings.solver.collisions
+        made = [] if model is None else body_markers(
+            CONTACT_NAMESPACE, [body for body in model.objects if body.name in scene.contact],
+            robot.chain.base_link, self._prefix, CONTACT_COLOUR, CONTACT_ALPHA, CONTACT_GROWTH_M)
+        gone = [marker(CONTACT_NAMESPACE, k, frame, Marker.CUBE)
+                for k in range(len(made), self._contacts)]
+        for each in gone:
+            each.action = Marker.DELETE
+        self._contacts = max(self._contacts, len(made))
+        return [*made, *gone]
+
+    def _ghost_of(self, robot: Robot, frame: str) -> Ghost:
+        """Return the ghost of a robot: only the links that the chain moves."""
+        made_of, ghost = self._ghost
+        if made_of is not robot:
+            moved = links_moved(robot.tree, robot.chain.base_link, robot.chain.joint_names)
+            shapes = {link: each for link, each in link_shapes(robot.tree, 'visual').items()
+                      if link in moved}
+            for link, fault in [(link, shape.fault) for link, each in shapes.items()
+                                for shape in each if shape.fault]:
+                self._node.get_logger().warning(
+                    f'a visual of the link {quote(link)} is not drawn: {fault}')
+            ghost = Ghost({link: [part for shape in each if not shape.fault
+                                  for part in shape.primitives]
+                           for link, each in shapes.items()}, frame,
+                          at_least=len(ghost.markers))
+            self._ghost = robot, ghost
+        return ghost
+
+
+def refused(task: GoalTask, goal: Goal, sentence: str, robot: Robot) -> Scene:
+    """Return the scene of a goal that is not reached; if its posture collides, with that."""
+    contact = () if task.result is None else contact_of(task.result, robot)
+    return Scene(goal, Colour.RED, sentence, q=task.result.q if contact else None,
+                 contact=contact)
+
+
+def contact_of(result: Result, robot: Robot) -> tuple[str, ...]:
+    """Return the two links or objects because of which a goal is refused; none for others."""
+    model = robot.settings.solver.collisions
+    if model is None or result.status is not Reason.COLLISION:
+        return ()
+    worst = model.worst_pair(result.q)
+    return () if worst is None else worst.names
+
+
+def under_way(task: GoalTask, goal: Goal, trajectory: Trajectory, robot: Robot) -> Scene:
+    """Return the scene of a goal with the motion that leads there."""
+    found = task.result or Posture(robot.chain, trajectory.end, trajectory.start.q)
+    return Scene.of(goal, judge(found, robot.settings.thresholds), trajectory.end,
+                    tip_path(robot.chain, trajectory))

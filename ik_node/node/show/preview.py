@@ -1,0 +1,237 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Previews: solve and display a possible goal, and plan its motion; nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+import traceback
+from typing import NamedTuple
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from geometry_msgs.msg import PointStamped, PoseStamped
+import numpy as np
+from rclpy.node import Node
+from std_msgs.msg import Header
+from std_srvs.srv import Trigger
+
+from ik_node.base.errors import GoalError, IkNodeError, Reason
+from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.node.execution.motion import Motion
+from ik_node.node.goals.conversion import GoalConversion
+from ik_node.node.goals.goal_status import GoalTask, numbers
+from ik_node.node.goals.preparation import Kernels
+from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.show.display import contact_of, Display, Scene, under_way
+from ik_node.node.state.arm_state import ArmState
+from ik_node.node.state.frames import NotYet
+from ik_node.ros.messages.conversion import message_class
+from ik_node.ros.messages.goal_kinds import GOAL_KINDS
+from ik_node.ros.messages.status_messages import GoalState, stamp_text
+from ik_node.ros.middleware.qos import NEWEST_QOS
+from ik_node.solver.goal import Goal
+from ik_node.solver.reachability import Colour, judge, ReachabilityReport
+from ik_node.solver.result import Posture
+
+COLOUR_LEVELS = {Colour.GREEN: DiagnosticStatus.OK, Colour.AMBER: DiagnosticStatus.WARN,
+          Colour.RED: DiagnosticStatus.ERROR}
+NO_REMEDIES: Mapping[str, str] = {}
+PREVIEW_KEYS = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_joint'
+
+
+class Asked(NamedTuple):
+    """The latest preview: its time as it came and as text, the kind of the goal, and the goal."""
+
+    time: Time
+    stamp: str
+    kind: str
+    goal: Goal
+
+
+class Search(NamedTuple):
+    """A detour around obstacles that is being planned for a preview."""
+
+    stamp: str
+    task: GoalTask
+    robot: Robot
+    planning: Future
+
+
+class Preview:
+    """Solves poses and positions as if they were goals, and shows the outcome; nothing moves."""
+
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
+                 motion: Motion, display: Display) -> None:
+        self._node = node
+        self._holder = holder
+        self._arm = arm
+        self._targets = targets
+        self._motion = motion
+        self._display = display
+        self._asked: Asked | None = None
+        self._search: Search | None = None
+        self._bell = node.create_guard_condition(self._on_search_end)
+        self._publisher = node.create_publisher(DiagnosticStatus, '~/preview', NEWEST_QOS)
+        for kind in GOAL_KINDS:
+            if kind.preview:
+                node.create_subscription(message_class(kind.message), f'~/preview_{kind.name}',
+                                         partial(self._on_preview, kind.name), NEWEST_QOS)
+        node.create_service(Trigger, '~/plan', self._on_plan)
+
+    # ---- previews -----------------------------------------------------------
+
+    def _on_preview(self, kind: str, message: PoseStamped | PointStamped) -> None:
+        stamp, self._asked = stamp_text(message.header.stamp), None
+        self._end_search()
+        try:
+            robot = self._holder.require()
+            # With the latest transform; previews do not wait for TF.
+            header = Header(frame_id=message.header.frame_id)
+            goal = self._targets.goal(kind, header, message, robot)
+            self._asked = Asked(message.header.stamp, stamp, kind, goal)
+            if not goal.is_exact:
+                self._motion.preparation.require(Kernels.FREE_AXES)
+            result = self._targets.solve(goal, robot)
+            report, remedies = judge(result, robot.settings.thresholds), {}
+            if not result.success:
+                sentence, remedies = self._targets.refusal(result, robot)
+                report = replace(report, sentence=sentence)
+        except Exception as error:  # noqa: BLE001 - a preview never goes without an answer
+            reason, sentence = self.explained(error)
+            self._answer(stamp, Colour.RED, reason, sentence)
+            self._node.get_logger().warning(f'preview ({reason.value}): {sentence}',
+                                            throttle_duration_sec=5.0)
+            self._show_refusal(sentence)
+            return
+        self._answer_by(stamp, report, result.q, report.sentence, remedies)
+        self._display.preview(replace(Scene.of(goal, report, result.q),
+                                      contact=contact_of(result, robot)), robot)
+
+    def explained(self, error: Exception) -> tuple[Reason, str]:
+        """Return the reason and the sentence of an error, which is logged if it is ours."""
+        if isinstance(error, NotYet):
+            return Reason.FRAME_UNKNOWN, str(error)
+        if isinstance(error, IkNodeError):
+            return error.reason, str(error)
+        self._node.get_logger().error(traceback.format_exc())
+        return Reason.INTERNAL, (f'internal error: {type(error).__name__}: {error}; please report '
+                                 'it with the log')
+
+    def _show_refusal(self, sentence: str) -> None:
+        if self._holder.robot is not None:
+            goal = None if self._asked is None else self._asked.goal
+            self._display.preview(Scene(goal, Colour.RED, sentence), self._holder.robot)
+
+    def _answer_by(self, stamp: str, report: ReachabilityReport, q: np.ndarray,
+                   sentence: str, remedies: Mapping[str, str] = NO_REMEDIES) -> None:
+        self._answer(stamp, report.colour, report.reason, sentence, {
+            'q': numbers(q), 'limit_margin': f'{report.limit_margin:.4f}',
+            'smallest_singular_value': f'{report.smallest_singular_value:.4f}',
+            'jump': f'{report.jump:.4f}', 'limiting_joint': report.limiting_joint, **remedies})
+
+    def _answer(self, stamp: str, colour: Colour, reason: Reason, sentence: str,
+                values: dict[str, str] | None = None) -> None:
+        values = {'stamp': stamp, 'colour': colour.value, 'reason': reason.value,
+                  **(values or dict.fromkeys(PREVIEW_KEYS, ''))}
+        self._publisher.publish(DiagnosticStatus(
+            level=COLOUR_LEVELS[colour], name=f'{self._node.get_fully_qualified_name()}: preview',
+            message=sentence,
+            values=[KeyValue(key=key, value=value) for key, value in values.items()]))
+
+    def asked(self) -> Asked:
+        """
+        Return the latest preview.
+
+        Raises
+        ------
+        GoalError
+            PATH_INVALID if there is none.
+
+        """
+        if self._asked is None:
+            raise GoalError('there is no preview to plan for; publish one on '
+                            f'{self._node.resolve_topic_name("~/preview_pose")} first',
+                            Reason.PATH_INVALID)
+        return self._asked
+
+    # ---- plans --------------------------------------------------------------
+
+    def _on_plan(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            response.message = self._plan()
+            response.success = True
+        except Exception as error:  # noqa: BLE001 - a request never goes without an answer
+            _, response.message = self.explained(error)
+            response.success = False
+            self._show_refusal(response.message)
+        return response
+
+    def _plan(self) -> str:
+        """
+        Plan the motion to the latest preview, display it, and return a description.
+
+        If a detour around obstacles has to be searched for, that is told on ``~/preview`` later.
+        """
+        _, stamp, kind, goal = self.asked()
+        self._end_search()
+        robot = self._holder.require()
+        task = GoalTask(0, Time(), kind, goal=goal)
+        if self._motion.is_there(task, robot, self._arm.measured(robot)[0]):
+            raise GoalError('the arm is there already', Reason.ALREADY_THERE)
+        if kind == 'pose' and robot.settings.straight:
+            return self._show_plan(task, self._motion.planned(
+                self._motion.plans.along(task, [goal.T_base_tip])), robot)
+        result = task.result = self._targets.solve(goal, robot)
+        if not result.success:
+            raise GoalError(self._targets.refusal(result, robot)[0], result.status)
+        task.q_goal = result.q
+        planning = self._motion.planned_to_joints(task)
+        if planning.done():
+            return self._show_plan(task, planning.result(), robot)
+        self._search = Search(stamp, task, robot, planning)
+        planning.add_done_callback(lambda _: self._bell.trigger())
+        return ('the direct motion would collide; a detour is planned, and '
+                f'{self._node.resolve_topic_name("~/preview")} tells what came of it')
+
+    def _show_plan(self, task: GoalTask, trajectory: Trajectory, robot: Robot) -> str:
+        """Display a motion, and return a description."""
+        scene = under_way(task, task.goal, trajectory, robot)
+        length = np.linalg.norm(np.diff(scene.path, axis=0), axis=1).sum()
+        way = ', around obstacles' if 'detour' in task.values else ''
+        part = '' if task.interruption is None else f'; as far as it can: {task.interruption}'
+        plan = f'{trajectory.duration:.2f} s, {length:.3f} m of the tip{way}{part}'
+        self._display.preview(replace(scene, sentence='; '.join(filter(None, (
+            plan, scene.sentence)))), robot)
+        return plan
+
+    # ---- detours around obstacles -----------------------------------------------
+
+    def _end_search(self) -> None:
+        """End the search for the plan that was asked for last; a newer one takes its place."""
+        if self._search is not None:
+            self._search.task.state = GoalState.SUPERSEDED
+            self._search = None
+
+    def _on_search_end(self) -> None:
+        if self._search is None or not self._search.planning.done():
+            return
+        (stamp, task, robot, planning), self._search = self._search, None
+        try:
+            trajectory = planning.result()
+            if self._holder.robot is not robot:
+                raise GoalError('the robot description changed during the search; ask again',
+                                Reason.MODEL_MISSING)
+            task.result = None  # another posture may have been easier to get to
+            sentence = self._show_plan(task, trajectory, robot)
+        except Exception as error:  # noqa: BLE001 - a search never goes without an answer
+            reason, sentence = self.explained(error)
+            self._answer(stamp, Colour.RED, reason, sentence)
+            self._show_refusal(sentence)
+            return
+        report = judge(Posture(robot.chain, trajectory.end, trajectory.start.q),
+                       robot.settings.thresholds)
+        self._answer_by(stamp, report, trajectory.end, sentence)

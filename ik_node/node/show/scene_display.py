@@ -1,0 +1,70 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Display of the collision bodies: ~/scene_markers and ~/body_markers."""
+
+from __future__ import annotations
+
+from rclpy.node import Node
+from visualization_msgs.msg import Marker
+
+from ik_node.collision.bodies.ground import GROUND_NAME
+from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.show.latched_markers import LatchedMarkers
+from ik_node.ros.messages.body_markers import (
+    BODY_ALPHA,
+    BODY_COLOUR,
+    BODY_GROWTH_M,
+    body_markers,
+    BODY_NAMESPACE,
+    GROUND_NAMESPACE,
+    OBJECT_NAMESPACE,
+    page_box_markers,
+)
+from ik_node.ros.messages.markers import delete_all
+
+
+class SceneDisplay:
+    """
+    Shows the bodies of the links, the ground and the objects as they are checked.
+
+    Each message has all of them.  Markers are only made while somebody subscribes.
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, frame_prefix: str) -> None:
+        self._holder, self._prefix = holder, frame_prefix
+        self._scene = LatchedMarkers(node, '~/scene_markers', self._scene_markers)
+        self._links = LatchedMarkers(node, '~/body_markers', self._link_markers)
+        self._robot: Robot | None = None  # whose links are shown
+
+    def show(self) -> None:
+        """Show the present bodies soon."""
+        self._scene.show()
+        if self._robot is not self._holder.robot:
+            self._robot = self._holder.robot
+            self._links.show()
+
+    def _scene_markers(self) -> list[Marker]:
+        robot = self._holder.robot
+        if robot is None:
+            return []
+        base_link = robot.chain.base_link
+        everything = delete_all(self._prefix + base_link)
+        model = robot.settings.solver.collisions
+        if model is None:
+            return [everything]
+        ground = [body for body in model.objects
+                  if body.name == GROUND_NAME and body.name not in robot.scene]
+        objects = [body for body in model.objects if body not in ground]
+        boxes, others = page_box_markers(objects, base_link, self._prefix)
+        return [everything, *body_markers(GROUND_NAMESPACE, ground, base_link, self._prefix),
+                *boxes, *body_markers(OBJECT_NAMESPACE, others, base_link, self._prefix)]
+
+    def _link_markers(self) -> list[Marker]:
+        robot = self._holder.robot
+        if robot is None:
+            return []
+        base_link = robot.chain.base_link
+        bodies = () if robot.collisions is None else robot.collisions.bodies
+        return [delete_all(self._prefix + base_link), *body_markers(
+            BODY_NAMESPACE, bodies, base_link, self._prefix, BODY_COLOUR, BODY_ALPHA,
+            BODY_GROWTH_M)]

@@ -1,0 +1,368 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""The measured state of the arm: checked joint positions and velocities, and the tip pose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import monotonic
+
+from geometry_msgs.msg import PoseStamped
+import numpy as np
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+from ik_node.base.errors import Reason, StateError
+from ik_node.base.text import quote
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.model.chain import Chain
+from ik_node.motion.change.active_trajectory import ActiveTrajectory
+from ik_node.motion.trajectory.update_period import UpdatePeriodEstimator
+from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.settings import Settings, StartOptions
+from ik_node.node.state.callback_delay import CallbackDelay
+from ik_node.node.state.stamp_check import message_age
+from ik_node.node.state.time_jumps import SMALLEST_JUMP_S, TimeJumps
+from ik_node.ros.messages.conversion import pose_stamped
+from ik_node.ros.messages.joint_states import JointStates
+from ik_node.ros.middleware.clocks import both_clocks, nanoseconds_of, seconds_of
+from ik_node.ros.middleware.message_origin import MessageInfo
+from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
+
+CLOCK_TOLERANCE_S = 0.1  # joint states that take longer do not show that the clocks agree
+MAX_DELIVERY_S = 0.25  # largest delivery time that is assumed
+LATENESS_MEMORY_S = 60.0  # for which a late trajectory is remembered
+SEND_TIME_S = 1e-3  # from publishing to the controller
+CLOCK_DRIFT_S = 0.02  # between two clocks during one motion
+SIMULATED_RATE_MARGIN = 0.5  # simulated time may be this fraction slower or faster
+BACKDATING_S = 2e-3  # a stamped trajectory starts this long before it is sent
+POINT_TIME_S = 2e-5  # to write and read each trajectory point
+VELOCITY_MARGIN = 1.2  # times its limit: no joint is faster, so the state is invalid
+STATE_DELAY_S = 0.1  # of a joint state, during which the joint moves on
+LEAP_MEMORY_S = 1.0  # after a leap, until joint states are trusted again
+SAME_MOMENT_S = 2e-3  # in which a goal asks several times for the measured state
+MAX_STATE_BYTES = 2**18  # some thousand joints; longer joint states are not read
+
+
+@dataclass(frozen=True)
+class Instant:
+    """
+    One instant on both clocks.
+
+    Attributes
+    ----------
+    now : float
+        Monotonic time (s).
+    stamp : int or None
+        Time of the node's clock (ns); None unless the controller is known to share it.
+
+    """
+
+    now: float
+    stamp: int | None
+
+
+class ArmState:
+    """
+    The measured state.
+
+    Parameters
+    ----------
+    options : StartOptions
+        tip_pose_rate and frame_prefix.
+
+    """
+
+    def __init__(self, node: Node, holder: RobotHolder, options: StartOptions,
+                 delay: CallbackDelay, jumps: TimeJumps) -> None:
+        self._node = node
+        self._holder = holder
+        self._delay = delay
+        self._jumps = jumps
+        self._tip_pose_period = 1.0 / options.tip_pose_rate
+        self._prefix = options.frame_prefix
+        self._last_tip_pose = 0.0
+        self.joints = JointStates()
+        self._update_period = UpdatePeriodEstimator()
+        self._transit = 0.0  # s that the latest joint state took to us
+        self._later = 0.0  # s that a trajectory was later than joint states are ...
+        self._later_time = -np.inf  # ... and when
+        # what :meth:`measured` returned, for which settings, and when
+        self._measured: tuple[np.ndarray, np.ndarray, Settings, float] | None = None
+        self._leap = ''
+        self._leap_time = -np.inf
+        self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
+        self._subscription = node.create_subscription(
+            JointState, 'joint_states', self._on_bytes, BEST_EFFORT_QOS, raw=True)
+
+    def _on_bytes(self, data: bytes, info: MessageInfo) -> None:
+        self._measured = None
+        still = self._delay.stood_still()
+        now = monotonic() - (message_age(info, still) if still else 0.0)
+        message = self._read(data, now)
+        sound = message is not None and self._take(message, now)
+        if message is not None:
+            self._note(message, now)
+        if not sound:
+            self._node.get_logger().warning(
+                f'a message on {self._subscription.topic_name} is left out in whole or part: '
+                f'{self.joints.complaint}', throttle_duration_sec=5.0)
+
+    def _read(self, data: bytes, now: float) -> JointState | None:
+        """Return the message; None if it is too long to be read without delaying all else."""
+        if len(data) > MAX_STATE_BYTES:
+            self.joints.leave_out(
+                f'it has {len(data)} bytes, at most {MAX_STATE_BYTES} are read', now)
+            return None
+        try:
+            return deserialize_message(data, JointState)
+        except RuntimeError:  # rclpy does not name the one of the middleware
+            self.joints.leave_out('it cannot be read as a JointState', now)
+            return None
+
+    def _take(self, message: JointState, now: float) -> bool:
+        """Store positions and velocities; return whether the whole message was valid."""
+        robot = self._holder.robot
+        names = () if robot is None else robot.chain.joint_names
+        before = [self.joints.positions.get(name, 0.0) for name in names]
+        age = self.joints.age(names, now) if names else np.inf
+        stamp = self.joints.oldest_stamp(names) if names else 0.0
+        taken = self.joints.take(message, now, None if robot is None else robot.joint_names)
+        if np.isfinite(age):
+            # Messages that were held up arrive together; simulated time runs fast, or jumps.
+            passed = seconds_of(message.header.stamp) - stamp
+            if passed < SMALLEST_JUMP_S or not self._node.get_clock().ros_time_is_active:
+                age = max(age, passed)
+            self._look_for_leap(robot, before, age, now)
+        return taken
+
+    def _note(self, message: JointState, now: float) -> None:
+        """Record the time of arrival, and publish the tip pose."""
+        robot = self._holder.robot
+        if robot is None or self.joints.age(robot.chain.joint_names[:1], now) > 0.0:
+            return  # the first joint of the arm is not in this message
+        stamp = seconds_of(message.header.stamp)
+        received = 1e-9 * self._node.get_clock().now().nanoseconds \
+            - self._jumps.since_stamp(nanoseconds_of(message.header.stamp))
+        self._transit = received - stamp
+        self._update_period.add(stamp, received)
+        if now - self._last_tip_pose < self._tip_pose_period \
+                or not self._tip_poses.get_subscription_count():
+            return
+        try:
+            q, _ = self.joints.state(robot.chain.joint_names, now,
+                                     robot.settings.monitor.state_timeout)
+        except StateError:
+            return
+        self._last_tip_pose = now
+        pose = pose_stamped(forward_kinematics(robot.chain, q),
+                            self._prefix + robot.chain.base_link)
+        pose.header.stamp = message.header.stamp
+        self._tip_poses.publish(pose)
+
+    def renew_tip_pose(self) -> None:
+        """Publish the tip pose with the next joint state, because it is another one now."""
+        self._last_tip_pose = 0.0
+
+    def _look_for_leap(self, robot: Robot, before: list[float], age: float, now: float) -> None:
+        """Detect a joint that is farther from `before` (n,), `age` (s) ago, than it can move."""
+        chain, positions = robot.chain, self.joints.positions
+        longest = VELOCITY_MARGIN * (age + STATE_DELAY_S)  # s, at the limit of its velocity
+        possible = (longest * robot.settings.limits.velocity).tolist()
+        for k, name in enumerate(chain.joint_names):
+            if abs(positions[name] - before[k]) <= possible[k]:
+                continue
+            moved = abs(chain.difference(self.last(robot)[0], np.array(before))[k])
+            if moved <= longest * robot.fastest[k]:
+                continue  # whole turns, or a motion with other limits
+            self._leap = f'joint {quote(name)} leapt by {moved:.3g} within {age:.2g} s'
+            self._leap_time = now
+            self._node.get_logger().warning(str(self._leap_error()), throttle_duration_sec=5.0)
+
+    def _leap_error(self) -> StateError:
+        """Return the error for the last leap; a jump of time may be detected after it."""
+        jump = self._jumps.since(self._leap_time - LEAP_MEMORY_S)
+        if jump:
+            return StateError(f'simulated time jumped forward by {jump:.1f} s, and {self._leap}',
+                              Reason.TIME_JUMPED)
+        topic = self._subscription.topic_name
+        return StateError(f'{self._leap}, faster than it can move; {self._publishers(topic)} on '
+                          f'{topic}: do they contradict one another?', Reason.STATE_INVALID)
+
+    def _publishers(self, topic: str) -> str:
+        count = self._node.count_publishers(topic)
+        return f'{count} publisher{"s" * (count != 1)}'
+
+    def next_update(self, points: int = 0) -> float:
+        """Return the monotonic time (s) at which the controller starts a trajectory sent now."""
+        now = 1e-9 * self._node.get_clock().now().nanoseconds
+        arrival = now + SEND_TIME_S + points * POINT_TIME_S
+        return monotonic() + self._update_period.next_update(arrival, self._given()) - now
+
+    def clocks_agree(self) -> bool:
+        """Return whether the joint states show that controller and node share a clock."""
+        return self._update_period.clocks_agree(CLOCK_TOLERANCE_S)
+
+    def instant(self) -> Instant:
+        """Return the present."""
+        now, stamp = both_clocks(self._node.get_clock())
+        return Instant(now, stamp if self.clocks_agree() else None)
+
+    def elapsed(self, active: ActiveTrajectory, at: Instant) -> float | None:
+        """
+        Return the time (s) since the start of a motion, by its stamp.
+
+        None if it has no stamp, the clocks disagree, or the node's clock was set since then.
+        """
+        if at.stamp is None or active.stamp is None:
+            return None
+        elapsed, steady = 1e-9 * (at.stamp - active.stamp), at.now - active.began
+        # A simulation may run slower or faster than real time.
+        room = CLOCK_DRIFT_S + (SIMULATED_RATE_MARGIN * steady
+                             if self._node.get_clock().ros_time_is_active else 0.0)
+        return elapsed if abs(elapsed - steady) <= room else None
+
+    def stamp_of(self, time: float) -> int:
+        """Return a monotonic time (s) by the clock of the node (ns)."""
+        now, stamp = both_clocks(self._node.get_clock())
+        return stamp + round(1e9 * (time - now))
+
+    def delivery(self, points: int = 0) -> float:
+        """Return the estimated longest delivery time (s) of a trajectory to the controller."""
+        _, slow = self._update_period.delivery
+        left = 1.0 - (monotonic() - self._later_time) / LATENESS_MEMORY_S
+        return min(max(slow, 0.0) + self._later * max(left, 0.0), MAX_DELIVERY_S) \
+            + SEND_TIME_S + points * POINT_TIME_S
+
+    def was_late(self, seconds: float) -> None:
+        """Record by how much (s) a trajectory exceeded the expected delivery time."""
+        self._later, self._later_time = min(seconds, MAX_DELIVERY_S), monotonic()
+
+    @property
+    def past(self) -> float:
+        """Return how far (s) in the past the controller may still be on its motion."""
+        quick, _ = self._update_period.delivery
+        return BACKDATING_S + max(quick, 0.0)
+
+    @property
+    def cycle(self) -> float:
+        """Return the time (s) between two updates of the controller."""
+        return self._given() or self._update_period.period
+
+    def _given(self) -> float:
+        return self._holder.require().settings.controller_period
+
+    def fresh(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return fresh and possible q and qd of the chain, each (n,).
+
+        Raises
+        ------
+        StateError
+            If a joint state is missing, old, or faster than its joint can be; NODE_LATE if it
+            is old because this node could not take a newer one.
+
+        """
+        chain, settings = robot.chain, robot.settings
+        try:
+            q, qd = self.joints.state(chain.joint_names, monotonic(),
+                                      settings.monitor.state_timeout)
+        except StateError as error:
+            late = self.own_delay(robot)
+            if error.reason is Reason.STATE_STALE and late:
+                raise StateError(
+                    f'this node itself was late by {late:.1f} s: its process stood still, or had '
+                    'no processor; the joint states of that time are still to be taken',
+                    Reason.NODE_LATE) from None
+            topic = self._subscription.topic_name
+            raise StateError(f'{error}; {self._publishers(topic)} on {topic}',
+                             error.reason) from None
+        limits = robot.fastest
+        share = np.abs(qd) / limits
+        k = int(share.argmax())
+        if share[k] > VELOCITY_MARGIN:
+            raise StateError(f'joint {quote(chain.joint_names[k])} reports a velocity of '
+                             f'{qd[k]:.4g}, its limit is {limits[k]:.4g}; '
+                             'are the units of the joint states right?', Reason.STATE_INVALID)
+        return q, qd
+
+    def startable(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return fresh q and qd of the chain, within (or just outside) its limits.
+
+        The health of the node reports the same errors.
+
+        Raises
+        ------
+        StateError
+            As :meth:`fresh`, STATE_INVALID if a joint leapt just now, and
+            START_OUT_OF_LIMITS.
+
+        """
+        chain, settings = robot.chain, robot.settings
+        q, qd = self.fresh(robot)
+        if monotonic() - self._leap_time < LEAP_MEMORY_S:
+            raise self._leap_error()
+        k, excess = _farthest_outside(chain, q)
+        tolerance = settings.start_tolerance
+        if excess > tolerance:
+            unit = 'rad' if chain.revolute[k] else 'm'
+            raise StateError(
+                f'joint {quote(chain.joint_names[k])} stands at {q[k]:.4g}, {excess:.3g} '
+                f'{unit} outside its limits [{chain.lower[k]:.4g}, {chain.upper[k]:.4g}], the '
+                f'threshold is {tolerance:g} {unit}; bring it back by hand, or raise '
+                'motion.start_tolerance', Reason.START_OUT_OF_LIMITS)
+        return q, qd
+
+    def measured(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return :meth:`startable`, with a warning if a joint is just outside its limits.
+
+        Asked again within SAME_MOMENT_S, while no joint state came, it is not checked anew.
+        """
+        chain = robot.chain
+        if self._measured is not None:
+            q, qd, settings, time = self._measured
+            if settings is robot.settings and monotonic() - time < SAME_MOMENT_S:
+                return q.copy(), qd.copy()
+        q, qd = self.startable(robot)
+        k, excess = _farthest_outside(chain, q)
+        if excess > 0.0:
+            self._node.get_logger().warning(
+                f'joint {quote(chain.joint_names[k])} starts {excess:.2g} outside its limits; '
+                'it moves inward', throttle_duration_sec=5.0)
+        self._measured = q, qd, robot.settings, monotonic()
+        return q.copy(), qd.copy()
+
+    def measured_ago(self, robot: Robot) -> float:
+        """Return the age (s) of the last q, including its transit time if known."""
+        age = self.joints.age(robot.chain.joint_names, monotonic())
+        return age + max(self._transit, 0.0) if self.clocks_agree() else age
+
+    def own_delay(self, robot: Robot) -> float:
+        """Return how late (s) this node was, if only that makes the joint states too old."""
+        age, timeout = self.last(robot)[1], robot.settings.monitor.state_timeout
+        if not timeout < age < np.inf:
+            return 0.0
+        late = self._delay.since(monotonic() - age)
+        return late if age - late <= timeout else 0.0
+
+    def jumped_since(self, time: float) -> float:
+        """Return by how much (s) simulated time jumped forward after a monotonic time (s)."""
+        return self._jumps.since(time)
+
+    def last(self, robot: Robot) -> tuple[np.ndarray | None, float]:
+        """Return the last q of the chain, (n,), and its age (s); None if one is missing."""
+        names = robot.chain.joint_names
+        age = self.joints.age(names, monotonic())
+        if not np.isfinite(age):
+            return None, age
+        return np.array([self.joints.positions[name] for name in names]), age
+
+
+def _farthest_outside(chain: Chain, q: np.ndarray) -> tuple[int, float]:
+    """Return the joint of q (n,) that is farthest outside its limits, and by how much."""
+    excess = np.maximum(chain.lower - q, q - chain.upper)
+    k = int(excess.argmax())
+    return k, float(excess[k])

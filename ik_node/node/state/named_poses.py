@@ -1,0 +1,168 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Named poses of the arm: of the SRDF and of a file, into which ``~/save_named`` writes more."""
+
+from __future__ import annotations
+
+import traceback
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+import numpy as np
+from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from ik_node.base.errors import GoalError, IkNodeError, ParameterError, Reason
+from ik_node.base.text import quote
+from ik_node.model.chain import Chain
+from ik_node.model.user_files.named_poses import named_poses, NamedPoses, NamedPosesFile, PoseEntry
+from ik_node.node.robot.robot import RobotHolder
+from ik_node.node.robot.settings import StartOptions
+from ik_node.node.state.arm_state import ArmState
+from ik_node.node.state.semantic_description import SemanticDescription
+from ik_node.ros.middleware.qos import LATCHED_QOS
+
+MAX_TOLD_NAMES = 20  # known names in the refusal of a goal
+NO_FILE_ADVICE = ('no file of named poses is set; start the node with the parameter '
+                  'named_poses_file')
+
+
+class PoseTable:
+    """
+    The named poses of the present arm; ``~/named_poses`` has them all.
+
+    Each pose is an entry with its name, where it is from, and a value for each joint.
+
+    Raises
+    ------
+    ParameterError
+        If the parameter named_poses_file names a package that there is not.
+
+    """
+
+    def __init__(self, node: Node, options: StartOptions,
+                 semantics: SemanticDescription) -> None:
+        self._node = node
+        self._semantics = semantics
+        self._group = options.moveit_group
+        self._file = NamedPosesFile(options.named_poses_file) if options.named_poses_file \
+            else None
+        self._table = NamedPoses({}, {}, ())
+        self._publisher = node.create_publisher(DiagnosticArray, '~/named_poses', LATCHED_QOS)
+
+    def load(self, chain: Chain) -> None:
+        """
+        Read the named poses again, for a chain, and publish them.
+
+        A pose that cannot be used is logged; the others stay.
+
+        Raises
+        ------
+        IkNodeError
+            If the SRDF or the file cannot be used as a whole; then nothing changes.
+
+        """
+        # Of several with one name the last counts: that of the group of this arm.
+        states = sorted(self._semantics.states(), key=lambda state: state.group == self._group)
+        table = named_poses(
+            [PoseEntry(state.name, state.positions, f'SRDF, line {state.line}')
+             for state in states],
+            self._file.entries() if self._file is not None else (), chain)
+        for note in table.notes:
+            if note not in self._table.notes:
+                self._node.get_logger().warning(note)
+        self._table = table
+        self._node.get_logger().info(
+            f'named poses: {", ".join(map(quote, table.poses)) or "none"}')
+        self._publish(chain)
+
+    def _publish(self, chain: Chain) -> None:
+        message = DiagnosticArray(status=[DiagnosticStatus(
+            name=pose.name, message=pose.source,
+            values=[KeyValue(key=joint, value=repr(float(position)))
+                    for joint, position in zip(chain.joint_names, pose.q)])
+            for pose in self._table.poses.values()])
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)
+
+    def positions(self, message: JointState) -> np.ndarray:
+        """
+        Return the positions (n,) of the pose that a goal names.
+
+        Raises
+        ------
+        GoalError
+            GOAL_JOINTS if it does not have one name alone, NAME_UNKNOWN.
+
+        """
+        if len(message.name) != 1 or message.position or message.velocity or message.effort:
+            raise GoalError(f'the goal has {len(message.name)} names and {len(message.position)} '
+                            'positions; give the name of one pose, and nothing else',
+                            Reason.GOAL_JOINTS)
+        name, = message.name
+        pose = self._table.poses.get(name)
+        if pose is not None:
+            return pose.q.copy()
+        if name in self._table.refused:
+            raise GoalError(self._table.refused[name], Reason.NAME_UNKNOWN)
+        known = [*self._table.poses]
+        told = ', '.join(map(quote, known[:MAX_TOLD_NAMES])) \
+            + (', ...' if len(known) > MAX_TOLD_NAMES else '')
+        raise GoalError(f'there is no named pose {quote(name)}; '
+                        + (f'there are {told}' if known else 'there is none at all: give an SRDF '
+                           'with group states, or save one by ~/save_named'),
+                        Reason.NAME_UNKNOWN)
+
+    def save(self, name: str, q: np.ndarray, chain: Chain) -> str:
+        """
+        Write positions (n,) under a name into the file; return a sentence.
+
+        Raises
+        ------
+        ParameterError
+            If no file is set, the name is not allowed, or the file cannot be written.
+
+        """
+        if self._file is None:
+            raise ParameterError(NO_FILE_ADVICE)
+        self._file.save(name, dict(zip(chain.joint_names, q.tolist())))
+        self.load(chain)
+        return f'{quote(name)} is saved in {quote(self._file.path, 300)}'
+
+
+class PoseSaver:
+    """Saves where the arm is under a name, by the service ``~/save_named``."""
+
+    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, table: PoseTable) -> None:
+        self._node = node
+        self._holder = holder
+        self._arm = arm
+        self._table = table
+        node.create_service(SetParametersAtomically, '~/save_named', self._on_save)
+
+    def _on_save(self, request: SetParametersAtomically.Request,
+                 response: SetParametersAtomically.Response) -> SetParametersAtomically.Response:
+        try:
+            response.result.reason = self._save(request)
+            response.result.successful = True
+            self._node.get_logger().info(response.result.reason)
+        except Exception as error:  # noqa: BLE001 - a request never goes without an answer
+            known = isinstance(error, IkNodeError)
+            response.result.successful = False
+            response.result.reason = str(error) if known else \
+                f'internal error: {type(error).__name__}: {error}; please report it with the log'
+            self._node.get_logger().error(
+                f'save_named: {error if known else traceback.format_exc()}')
+        return response
+
+    def _save(self, request: SetParametersAtomically.Request) -> str:
+        if len(request.parameters) != 1 or request.parameters[0].value.type \
+                != ParameterType.PARAMETER_NOT_SET:
+            raise ParameterError('give one parameter, whose name is that of the pose, without a '
+                                 'value: the arm is saved where it is')
+        robot = self._holder.require()
+        q, _ = self._arm.startable(robot)
+        # It may stand outside a limit by less than motion.start_tolerance.
+        return self._table.save(request.parameters[0].name,
+                                np.clip(q, robot.chain.lower, robot.chain.upper), robot.chain)

@@ -1,0 +1,210 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Markers of the goal, of why it is not reached, of the tip path, and of the ghost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from math import pi
+from textwrap import fill
+
+from geometry_msgs.msg import Point
+import numpy as np
+from visualization_msgs.msg import Marker
+
+from ik_node.model.description.shapes import Shape
+from ik_node.ros.messages.conversion import fill_pose
+from ik_node.ros.messages.rotations import quaternion_from_rotation, quaternions_after
+from ik_node.solver.goal import FREE_AXIS, Goal
+from ik_node.solver.reachability import Colour
+
+MARKER_TYPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER, 'sphere': Marker.SPHERE,
+                'mesh': Marker.MESH_RESOURCE}
+MARKER_COLOURS = {Colour.GREEN: (0.15, 0.75, 0.3), Colour.AMBER: (1.0, 0.65, 0.0),
+                  Colour.RED: (0.9, 0.15, 0.1)}
+AXIS_COLOURS = (0.9, 0.1, 0.1), (0.1, 0.7, 0.1), (0.15, 0.3, 0.95)
+TEXT_COLOUR = 1.0, 1.0, 1.0
+GHOST_ALPHA, STRONG_ALPHA = 0.35, 0.9
+# Turns (x, y, z, w) that take an arrow, which points along x, to x, y, z.
+TO_AXES = np.array([[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.5**0.5, 0.5**0.5],
+                    [0.0, -0.5**0.5, 0.0, 0.5**0.5]])
+RING_ANGLES = 2.0 * pi * np.arange(33) / 32.0
+TEXT_WIDTH = 48  # letters
+SPACE_WIDTH = 0.5  # of a blank in RViz, which halves it, times the height of letters
+BALL_WIDTH = 0.16  # times the size: under the ball of the handle in RViz, which is to be clicked
+PATH_WIDTH = 0.1   # times the size
+# Markers of a scene other than the ghost, by namespace and id.
+SINGLE_MARKERS = [*(('goal', k) for k in range(4)), ('reason', 0), ('path', 0),
+                  ('limiting_joint', 0), ('limiting_joint', 1)]
+
+
+def marker(ns: str, number: int, frame: str, kind: int) -> Marker:
+    """Return a marker at the origin of a frame, wherever that goes."""
+    made = Marker(ns=ns, id=number, type=kind, action=Marker.ADD, frame_locked=True)
+    made.header.frame_id = frame
+    return made
+
+
+def delete_all(frame: str) -> Marker:
+    """Return the marker that deletes all those before it, as RViz does."""
+    made = marker('', 0, frame, Marker.CUBE)
+    made.action = Marker.DELETEALL
+    return made
+
+
+def goal_markers(goal: Goal, colour: Colour, frame: str, size: float) -> list[Marker]:
+    """Return a sphere, and arrows of `size` (m) along the axes of the tip that are asked for."""
+    T = goal.T_base_tip
+    sphere = marker('goal', 3, frame, Marker.SPHERE)
+    fill_pose(sphere.pose, T)
+    scale(sphere, *3 * [BALL_WIDTH * size])
+    paint(sphere, MARKER_COLOURS[colour], 0.8)
+    arrows = []
+    turns = quaternions_after(quaternion_from_rotation(T[:3, :3]), TO_AXES)
+    for k in range(3):
+        # An axis is turned by the free rotation about the others.
+        if FREE_AXIS in (goal.tolerance[3 + (k + 1) % 3], goal.tolerance[3 + (k + 2) % 3]):
+            continue
+        arrow = marker('goal', k, frame, Marker.ARROW)
+        _place(arrow, T[:3, 3], turns[k])
+        scale(arrow, size, 0.12 * size, 0.12 * size)
+        paint(arrow, AXIS_COLOURS[k])
+        arrows.append(arrow)
+    return [*arrows, sphere]
+
+
+def reason_marker(sentence: str, p: np.ndarray, frame: str, size: float) -> Marker:
+    """Return a sentence, in lines, above the position `p` (3,), m."""
+    return text_marker('reason', 0, fill(sentence, TEXT_WIDTH), p + [0.0, 0.0, 1.6 * size],
+                       frame, 0.25 * size)
+
+
+def path_marker(points: np.ndarray, colour: Colour, frame: str, size: float) -> Marker:
+    """Return the line through `points` (N, 3), m."""
+    line = marker('path', 0, frame, Marker.LINE_STRIP)
+    scale(line, PATH_WIDTH * size)
+    paint(line, MARKER_COLOURS[colour])
+    line.points = points_of_array(points)
+    return line
+
+
+def joint_markers(name: str, T_base_joint: np.ndarray, colour: Colour, frame: str,
+                  size: float) -> list[Marker]:
+    """Return a ring about the z axis of a pose (4, 4), and a name."""
+    ring = marker('limiting_joint', 0, frame, Marker.LINE_STRIP)
+    fill_pose(ring.pose, T_base_joint)
+    scale(ring, 0.12 * size)
+    paint(ring, MARKER_COLOURS[colour])
+    ring.points = points_of_array(size * np.stack(
+        [np.cos(RING_ANGLES), np.sin(RING_ANGLES), 0.0 * RING_ANGLES], axis=1))
+    above = T_base_joint[:3, 3] + [0.0, 0.0, 1.3 * size]
+    return [ring, text_marker('limiting_joint', 1, name, above, frame, 0.25 * size)]
+
+
+def with_deleted(markers: list[Marker], frame: str) -> list[Marker]:
+    """Return markers and, for each of SINGLE_MARKERS that are not among them, their deletion."""
+    there = {(each.ns, each.id) for each in markers}
+    gone = [marker(ns, number, frame, Marker.ARROW) for ns, number in SINGLE_MARKERS
+            if (ns, number) not in there]
+    for each in gone:
+        each.action = Marker.DELETE
+    return [*markers, *gone]
+
+
+class Ghost:
+    """
+    Shapes of a robot as markers, made once and placed where they are to be.
+
+    Parameters
+    ----------
+    shapes : mapping of str to list of Shape
+        What can be drawn of each link.
+    frame : str
+        In which they are placed.
+    at_least : int
+        So many markers have been shown; those beyond the shapes are only deleted.
+
+    """
+
+    def __init__(self, shapes: Mapping[str, list[Shape]], frame: str,
+                 at_least: int = 0) -> None:
+        self.markers: list[Marker] = []
+        self._links: list[tuple[str, np.ndarray, np.ndarray, list[Marker]]] = []
+        for link, drawn in shapes.items():
+            if not drawn:
+                continue
+            begin = len(self.markers)
+            self.markers += [self._made(begin + k, shape, frame)
+                             for k, shape in enumerate(drawn)]
+            poses = np.array([shape.T_link_shape for shape in drawn])
+            turns = np.array([quaternion_from_rotation(T[:3, :3]) for T in poses])
+            self._links.append((link, poses[:, :3, 3], turns, self.markers[begin:]))
+        for number in range(len(self.markers), at_least):
+            self.markers.append(marker('ghost', number, frame, Marker.CUBE))
+        self.remove()
+
+    @staticmethod
+    def _made(number: int, shape: Shape, frame: str) -> Marker:
+        made = marker('ghost', number, frame, MARKER_TYPES[shape.kind])
+        scale(made, *shape.extent)
+        made.mesh_resource = shape.uri
+        return made
+
+    def remove(self) -> None:
+        """Have the markers delete what was shown."""
+        for each in self.markers:
+            each.action = Marker.DELETE
+
+    def place(self, poses: Mapping[str, np.ndarray], colour: Colour,
+              strong: Collection[str] = ()) -> None:
+        """Put the links at their poses (4, 4), some in a strong colour; others stay away."""
+        self.remove()
+        for link, offsets, turns, markers in self._links:
+            T = poses.get(link)
+            if T is None:
+                continue
+            places = offsets @ T[:3, :3].T + T[:3, 3]
+            turned = quaternions_after(quaternion_from_rotation(T[:3, :3]), turns)
+            for each, p, turn in zip(markers, places, turned):
+                each.action = Marker.ADD
+                _place(each, p, turn)
+                paint(each, MARKER_COLOURS[colour],
+                      STRONG_ALPHA if link in strong else GHOST_ALPHA)
+
+
+def text_marker(ns: str, number: int, text: str, p: np.ndarray, frame: str, height: float) \
+        -> Marker:
+    """Return a text of some height (m) at the position `p` (3,), m."""
+    made = marker(ns, number, frame, Marker.TEXT_VIEW_FACING)
+    made.text = text
+    made.pose.position = _point(p)
+    made.scale.x, made.scale.z = SPACE_WIDTH * height, height
+    paint(made, TEXT_COLOUR)
+    return made
+
+
+def _place(made: Marker, p: np.ndarray, xyzw: np.ndarray) -> None:
+    made.pose.position.x, made.pose.position.y, made.pose.position.z = p.tolist()
+    turn = made.pose.orientation
+    turn.x, turn.y, turn.z, turn.w = xyzw.tolist()
+
+
+def scale(made: Marker, x: float, y: float = 0.0, z: float = 0.0) -> None:
+    """Set the scale of a marker, m."""
+    made.scale.x, made.scale.y, made.scale.z = float(x), float(y), float(z)
+
+
+def paint(made: Marker, rgb: tuple[float, float, float], alpha: float = 1.0) -> None:
+    """Set the colour of a marker, 0 to 1."""
+    made.color.r, made.color.g, made.color.b = rgb
+    made.color.a = alpha
+
+
+def _point(p: np.ndarray) -> Point:
+    x, y, z = p.tolist()
+    return Point(x=x, y=y, z=z)
+
+
+def points_of_array(points: np.ndarray) -> list[Point]:
+    """Return the rows of an array (N, 3) as messages."""
+    return [_point(p) for p in points]

@@ -1,0 +1,15 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Compiled iterations: damped steps, null space, nearest posture, for chains and trees.
+
+    damped       Compiled damped least squares with hard joint limits and restarts
+    entry        The compiled functions that Python calls to solve one goal or many
+    layout       Layout of the arrays that Python and the compiled solver exchange
+    nearest      Compiled search for the posture nearest to the seed
+    nullspace    Compiled null-space bias
+    residual     Compiled error of a pose against a goal with tolerances
+    self_motion  Compiled walk along the self-motion of an arm with one redundant joint
+    tree_damped  Compiled damped least squares for several tips of a tree at once
+    tree_step    Compiled step of damped least squares for several tips of a tree at once
+"""

@@ -1,0 +1,321 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Layout of the arrays that Python and the compiled solver exchange, and its named tuples.
+
+n is the number of joints, m the number of joints on the path (mimic joints included), K the
+number of postures in the table.  Named tuples cost nothing in compiled code if their fields
+are bound to locals before a loop.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ik_node.kinematics.kernels import allocating, inlined
+
+# Columns of the chain's table, (m + 1, 16), behind the pose (12) of each joint frame: not 0 for a
+# prismatic joint; index of the joint in q; factor of a mimic joint.
+PRISMATIC_COLUMN, INDEX_COLUMN, FACTOR_COLUMN = 12, 13, 14
+
+# Rows of the joint table, (7, n); compiled code reads them as JointRows.
+(LOWER_ROW, UPPER_ROW, WRAP_ROW, REVOLUTE_ROW, SCALE_ROW, PREFERRED_ROW, PULL_ROW) = range(7)
+
+# Entries of the settings, (16,).  Tolerances and arm reach in m and rad; the box as in a goal.
+# WALK_TO_REST: not 0 to walk on until the error no longer falls, also if the goal is not met.
+(METRES_PER_RADIAN, POSITION_TOLERANCE, ORIENTATION_TOLERANCE, MAX_STEPS, MAX_BIAS_STEPS,
+ MANIPULABILITY_GAIN, EXPLORE_SELF_MOTION, ARM_REACH, WALK_TO_REST, BOX_WIDTHS) = range(10)
+BOX_AXES = BOX_WIDTHS + 6
+SETTINGS_SIZE = BOX_AXES + 1
+
+# Entries of a goal, (19,): rotation (9, row by row), position (m), half-widths of the tolerance
+# box (m, rad; 0 = exact, inf = free), and the axes that the box is along.
+GOAL_POSITION, HALF_WIDTHS, TOLERANCE_AXES, GOAL_SIZE = 9, 12, 18, 19
+# Values of goal[TOLERANCE_AXES]: no box (the whole pose, exactly), axes of the goal, of the base.
+EXACT_POSE, TIP_AXES, BASE_AXES = 0, 1, 2
+
+# Entries of an answer, (7 + n,): SOLVED_FLAG is 1, 0, or NOT_RIGID; errors in m and rad, the
+# weighted squared error in m^2; from JOINT_VALUES on, the joint positions.
+(SOLVED_FLAG, POSITION_ERROR, ORIENTATION_ERROR, STEP_COUNT, LAST_ATTEMPT, SQUARED_ERROR,
+ BIAS_STEP_COUNT, JOINT_VALUES) = range(8)
+NOT_RIGID = -1.0  # the goal is not a rigid pose
+NOT_MODERATE = -2.0  # a number is not finite or too large
+
+# A row of a goal: its pose (16, row by row), seeds (s * n), answer (7 + n).
+POSE_SIZE = 16
+FARTHEST_SEED = 1e6  # rad or m: larger numbers have too few digits for a tolerance of 1e-6
+
+BIAS_STARTS = 8      # postures from which a null-space bias starts besides the first solution
+SAME_SOLUTION = 1e-4  # rad or m, solutions nearer to each other are one
+LIMIT_TOUCH = 1e-7    # rad or m, a solution this far beyond a limit is on it
+
+
+class JointRows(NamedTuple):
+    """
+    The rows of the joint table, each an (n,) array.
+
+    Attributes
+    ----------
+    lower, upper : arrays
+        Limits, rad or m.
+    wraps : array
+        Not 0 for a joint with a range of a turn or more, which may go round by 2 pi.
+    revolute : array
+        Not 0 for a revolute joint.
+    scale : array
+        Roots of the inverse weights: how readily a joint moves.
+    preferred : array
+        Posture that the bias pulls to, rad or m.
+    pull : array
+        Strength of that pull, 1 / rad^2 or 1 / m^2.
+
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    wraps: np.ndarray
+    revolute: np.ndarray
+    scale: np.ndarray
+    preferred: np.ndarray
+    pull: np.ndarray
+
+
+class Problem(NamedTuple):
+    """
+    What all goals of a call have in common.
+
+    Attributes
+    ----------
+    table : (m + 1, 16) array
+        :attr:`ik_node.model.chain.Chain.table`.
+    joints : JointRows
+    settings : (16,) array
+        Entries METRES_PER_RADIAN to BOX_AXES.
+    postures : (n + 12, K) array
+        Columns: joint positions, and the pose of the tip there.
+
+    """
+
+    table: np.ndarray
+    joints: JointRows
+    settings: np.ndarray
+    postures: np.ndarray
+
+
+class ProblemArrays(NamedTuple):
+    """
+    A :class:`Problem` as Python hands it over, with the joint table (7, n).
+
+    In compiled functions that Python calls the references to each array of a tuple are counted;
+    these are fewer.
+    """
+
+    table: np.ndarray
+    joints: np.ndarray
+    settings: np.ndarray
+    postures: np.ndarray
+
+
+class StopRule(NamedTuple):
+    """
+    When an attempt is given up.
+
+    Attributes
+    ----------
+    share : float
+        The squared error must fall to this share of the lowest one ...
+    steps : int
+        ... within this many steps.
+
+    """
+
+    share: float
+    steps: int
+
+
+class Attempt(NamedTuple):
+    """
+    How one attempt walks.
+
+    Attributes
+    ----------
+    stop : StopRule
+        For a distant goal without a box; see :func:`ik_node.solver.descent.damped.descend`.
+    longest_step : float
+        Largest change of a joint in one step, rad or m.
+    max_steps : float
+    may_wrap : bool
+        Whether joints may go round by 2 pi when they meet a limit.
+
+    """
+
+    stop: StopRule
+    longest_step: float
+    max_steps: float
+    may_wrap: bool
+
+
+class Descent(NamedTuple):
+    """
+    Where an attempt ended.
+
+    Attributes
+    ----------
+    solved : bool
+        Both tolerances are met.
+    steps : int
+    position_error, orientation_error : float
+        m and rad.
+    squared_error : float
+        Weighted, m^2.
+    was_far : bool
+        The goal was far away at the start.
+
+    """
+
+    solved: bool
+    steps: int
+    position_error: float
+    orientation_error: float
+    squared_error: float
+    was_far: bool
+
+
+class Work(NamedTuple):
+    """
+    The arrays that an attempt works in.
+
+    Attributes
+    ----------
+    frames : (m + 1, 12) array
+        Poses of the joint frames and of the tip.
+    columns : (n, 6) array
+        J^T.
+    A : (6, 6) array
+        Normal matrix ``J J^T + damping I``, upper triangle.
+    D : (6, 3) array
+        See :func:`ik_node.solver.descent.residual.residual`.
+    e, y : (6,) arrays
+        Error of the tip; solution of the normal equations.
+    dq, bent : (n,) arrays
+        Step, and its second-order part.
+    active : (n,) array of bool
+        Joints that take part in the step.
+
+    """
+
+    frames: np.ndarray
+    columns: np.ndarray
+    A: np.ndarray
+    D: np.ndarray
+    e: np.ndarray
+    y: np.ndarray
+    dq: np.ndarray
+    bent: np.ndarray
+    active: np.ndarray
+
+
+class GoalWork(NamedTuple):
+    """
+    The arrays that are needed for each goal.
+
+    Attributes
+    ----------
+    goal : (19,) array
+    q : (n,) array
+        Joint positions of the present attempt.
+    distances : (K,) array
+        How far the tip is from the goal at each posture of the table.
+
+    """
+
+    goal: np.ndarray
+    q: np.ndarray
+    distances: np.ndarray
+
+
+class BiasWork(NamedTuple):
+    """
+    The arrays that the null-space bias works in.
+
+    Attributes
+    ----------
+    gradient : (n,) array
+        Of the bias.
+    wrench : (6,) array
+        Multipliers of the goal as a force and a torque on the tip.
+    task : (n, 6) array
+        J^T with the rows of all axes of the goal.
+    B : (n, n) array
+        Hessian of the Lagrangian.
+    V : (6 + n, n) array
+        Orthonormal bases of the row space and the null space.
+    H : (n, n) array
+        Reduced Hessian.
+    s : (n,) array
+        Step in the null space.
+    walker, trial : (n,) arrays
+        Postures.
+    pointed : (19,) array
+        The goal without a box, to measure where in its box the tip is.
+    starts : (BIAS_STARTS,) array of int64
+        Columns of the postures to start from.
+
+    """
+
+    gradient: np.ndarray
+    wrench: np.ndarray
+    task: np.ndarray
+    B: np.ndarray
+    V: np.ndarray
+    H: np.ndarray
+    s: np.ndarray
+    walker: np.ndarray
+    trial: np.ndarray
+    pointed: np.ndarray
+    starts: np.ndarray
+
+
+@inlined
+def joint_rows(joints):
+    """Return the joint table (7, n) as JointRows."""
+    return JointRows(joints[LOWER_ROW], joints[UPPER_ROW], joints[WRAP_ROW], joints[REVOLUTE_ROW],
+                     joints[SCALE_ROW], joints[PREFERRED_ROW], joints[PULL_ROW])
+
+
+@inlined
+def problem_of(arrays):
+    """Return ProblemArrays as a Problem."""
+    return Problem(arrays.table, joint_rows(arrays.joints), arrays.settings, arrays.postures)
+
+
+@allocating
+def workspace(n, m):
+    """Return the Work of an arm of n joints, m on the path."""
+    f, c = 12 * (m + 1), 6 * n
+    b = f + c + 66
+    space = np.empty(b + 2 * n)
+    return Work(space[:f].reshape((m + 1, 12)), space[f:f + c].reshape((n, 6)),
+                space[f + c:f + c + 36].reshape((6, 6)),
+                space[f + c + 36:f + c + 54].reshape((6, 3)),
+                space[f + c + 54:f + c + 60], space[f + c + 60:b], space[b:b + n], space[b + n:],
+                np.empty(n, dtype=np.bool_))
+
+
+@allocating
+def goal_workspace(n, K):
+    """Return the GoalWork of an arm of n joints and K postures."""
+    space = np.empty(GOAL_SIZE + n + K)
+    return GoalWork(space[:GOAL_SIZE], space[GOAL_SIZE:GOAL_SIZE + n], space[GOAL_SIZE + n:])
+
+
+@allocating
+def bias_workspace(n):
+    """Return the BiasWork of an arm of n joints."""
+    rows = np.empty((6 + 3 * n, n))
+    vectors = np.empty((4, n))
+    return BiasWork(vectors[0], np.empty(6), np.empty((n, 6)), rows[6 + n:6 + 2 * n],
+                    rows[:6 + n], rows[6 + 2 * n:], vectors[1], vectors[2], vectors[3],
+                    np.empty(GOAL_SIZE), np.empty(BIAS_STARTS, dtype=np.int64))

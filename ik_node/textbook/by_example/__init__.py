@@ -1,0 +1,9 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Methods that learn from poses that were solved beforehand.
+
+    key_postures    Key postures
+    neural_network  A neural network that answers goals, trained on the spot for the arm
+    solved_poses    Poses of an arm that are solved beforehand
+"""

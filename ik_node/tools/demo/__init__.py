@@ -1,0 +1,9 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The demonstration: ik_demo.
+
+    command       Run ik_node and a simulated controller as two processes, and send goals to them
+    demo_goals    Goals for the demonstration of any arm
+    demo_witness  What the demonstration observes on the ROS graph, as anybody else could
+"""

@@ -1,0 +1,10 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Plots of trajectories: plot_trajectory.
+
+    command            Joints and their limits, tool speed, manipulability over time
+    figures            Draw figures without a display: common colours, panels and legends
+    trajectory_curves  Quantities of a motion over time, sampled between its points as well
+    trajectory_files   Recorded trajectories and goals
+"""
