@@ -10,16 +10,12 @@ and the inertia of motors are not part of a URDF, and so not of the torques.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from ik_node.base.errors import UrdfError
 from ik_node.base.text import quote
-from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.kinematics.moving_frames import moving_frames, MovingFrames
-from ik_node.kinematics.tree import tree_kernels
 from ik_node.kinematics.tree.tree_kernels import tree_frames
 from ik_node.model.chain import Chain
 from ik_node.model.description.inertias import Inertia, link_inertias
@@ -61,7 +57,6 @@ class ArmDynamics:
 
     def __init__(self, chain: Chain, tree: Tree, load: Inertia | None = None,
                  gravity: tuple[float, float, float] = STANDARD_GRAVITY_M_S2) -> None:
-        forget_old_kernels()
         chain = chain.with_tool(np.eye(4))
         moving = moving_frames(chain, tree, {})
         self._table, self._parents = moving.table, moving.parents
@@ -230,9 +225,3 @@ def gather_torques(table, parents, frames, forces, torques):
             for i in range(3):
                 forces[parent, i] += f[i]
                 forces[parent, 3 + i] += n[i]
-
-
-@lru_cache(maxsize=None)
-def forget_old_kernels() -> None:
-    """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale((joint_torques,), (kernels, tree_kernels))

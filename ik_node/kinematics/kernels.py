@@ -9,11 +9,7 @@ A pose is a row of 12 numbers: rotation (9, row-major), position (3).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from math import atan2, cos, sin, sqrt
-from pathlib import Path
-import pickle
-from types import ModuleType
 
 from numba import njit
 import numpy as np
@@ -255,38 +251,6 @@ def tip_rates(table, Q, Qd, rates):
                 twist[i] += columns[k, i] * Qd[row, k]
         rates[row, 0] = sqrt(twist[0]**2 + twist[1]**2 + twist[2]**2)
         rates[row, 1] = sqrt(twist[3]**2 + twist[4]**2 + twist[5]**2)
-
-
-def forget_stale(functions: Iterable[Callable], modules: Iterable[ModuleType]) -> None:
-    """
-    Delete cached compiled functions that are older than one of the given modules.
-
-    Or that name a module that is gone: numba would end with an error as it reads them.  It checks
-    only the file of the function itself, not the files of its callees.
-    """
-    try:
-        newest = max(Path(module.__file__).stat().st_mtime for module in modules)
-        for function in functions:
-            if function.stats.cache_path is None:
-                continue  # it has no cache on disk
-            for index in Path(function.stats.cache_path).glob(f'*.{function.__name__}-*.nbi'):
-                if index.stat().st_mtime < newest or _names_what_is_gone(index):
-                    index.unlink(missing_ok=True)
-    except OSError:
-        pass  # a folder that cannot be read or written has no cache
-
-
-def _names_what_is_gone(index: Path) -> bool:
-    """Return whether an index of numba's cache cannot be read as it names a missing module."""
-    with index.open('rb') as file:
-        try:
-            pickle.load(file)  # the version of numba, then the types of the arguments
-            pickle.load(file)
-        except (ImportError, AttributeError):
-            return True
-        except Exception:  # noqa: BLE001 - of another version, which numba finds itself
-            return False
-    return False
 
 
 def pose_row(T: np.ndarray) -> np.ndarray:

@@ -10,31 +10,14 @@ from functools import lru_cache
 import numpy as np
 
 from ik_node.base.compilation import compilation_told, direct
-from ik_node.kinematics import kernels
-from ik_node.kinematics.kernels import forget_stale, tip_poses
-from ik_node.kinematics.tree import tree_kernels
+from ik_node.kinematics.kernels import tip_poses
 from ik_node.kinematics.tree.tree_kernels import tree_columns, tree_frames, tree_poses
 from ik_node.solver.closed_form import (
     closed_form,
-    free_wrist,
-    offset_wrist,
-    solution_search,
-    subproblems,
 )
 from ik_node.solver.closed_form.closed_form import branch_rows
 from ik_node.solver.closed_form.offset_wrist import searched_rows
 from ik_node.solver.closed_form.solution_search import find_all
-from ik_node.solver.descent import (
-    damped,
-    entry,
-    layout,
-    nearest,
-    nullspace,
-    residual,
-    self_motion,
-    tree_damped,
-    tree_step,
-)
 from ik_node.solver.descent.entry import bias_rows, fill_row, NO_POSE, NO_SEED, solve_rows
 from ik_node.solver.descent.layout import (
     GOAL_SIZE,
@@ -47,11 +30,6 @@ from ik_node.solver.descent.nearest import nearest_row
 from ik_node.solver.descent.self_motion import walk
 from ik_node.solver.descent.tree_damped import attempt_tree, WalkRule
 from ik_node.solver.descent.tree_step import TipGoals, TreeProblem
-
-# All that the compiled functions of the solver consist of: they are compiled anew if one changes.
-KERNEL_MODULES = (
-    kernels, tree_kernels, closed_form, damped, entry, free_wrist, layout, nearest, nullspace,
-    offset_wrist, residual, self_motion, solution_search, subproblems, tree_damped, tree_step)
 
 
 @lru_cache(maxsize=None)
@@ -66,7 +44,6 @@ def warm_up() -> tuple[Callable, Callable]:
     arguments = table, joints, settings, postures, NO_POSE, NO_SEED, packed, \
         np.array([1, 0, 0])
     row = np.eye(4), np.zeros(1), packed
-    _forget_stale(fill_row, solve_rows)
     with compilation_told():
         fill_row(*row)
         solve_rows(*arguments)
@@ -78,7 +55,6 @@ def warm_up() -> tuple[Callable, Callable]:
 def warm_up_search() -> None:
     """Load or compile the search for all solutions (arms and goals without a closed form)."""
     table, joints, postures, settings, _ = _blank_arrays(1)
-    _forget_stale(find_all)
     with compilation_told():
         find_all(table, joints, settings, postures, np.eye(4).ravel(), np.zeros(1), 0, 0.0,
                  np.empty((1, 1)))
@@ -88,7 +64,6 @@ def warm_up_search() -> None:
 def warm_up_bias() -> None:
     """Load or compile the null-space bias (redundant arms, and goals with free axes)."""
     table, joints, postures, settings, packed = _blank_arrays(1)
-    _forget_stale(bias_rows)
     with compilation_told():
         bias_rows(table, joints, settings, postures, packed, 1)
 
@@ -104,7 +79,6 @@ def warm_up_closed_form(searched: bool) -> Callable:
     rows = searched_rows if searched else branch_rows
     arguments = (np.zeros(closed_form.SETUP_SIZE), np.zeros((4, 4)), np.zeros(6),
                  np.empty(POSE_SIZE + 6 + closed_form.ANSWER_SIZE), 1)
-    _forget_stale(rows)
     with compilation_told():
         rows(*arguments)
     return direct(rows, *arguments)
@@ -118,7 +92,6 @@ def warm_up_nearest() -> Callable:
     Return :func:`ik_node.solver.descent.nearest.nearest_row`, to be called directly.
     """
     table, joints, _, settings, packed = _blank_arrays(1)
-    _forget_stale(nearest_row)
     with compilation_told():
         nearest_row(table, joints, settings, packed)
     return direct(nearest_row, table, joints, settings, packed)
@@ -128,7 +101,6 @@ def warm_up_nearest() -> Callable:
 def warm_up_self_motion() -> None:
     """Load or compile the self-motion kernels (redundant arms with collision checking)."""
     table, joints, _, settings, _ = _blank_arrays(1)
-    _forget_stale(walk)
     with compilation_told():
         walk(table, joints, settings, np.zeros(16), np.zeros(1), 1.0, 0.1, np.zeros((1, 1)))
 
@@ -136,7 +108,6 @@ def warm_up_self_motion() -> None:
 @lru_cache(maxsize=None)
 def warm_up_tree() -> None:
     """Do the same for several tips of a tree."""
-    _forget_stale(attempt_tree, tree_frames, tree_columns, tree_poses)
     table, parents, tips = np.zeros((1, 16)), np.full(1, -1), np.zeros(1, dtype=np.int64)
     for array in (table, parents, tips):
         array.setflags(write=False)
@@ -158,7 +129,3 @@ def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
     table.setflags(write=False)
     return (table, np.zeros((7, n)), np.zeros((n + 12, 1)), np.zeros(SETTINGS_SIZE),
             np.zeros(POSE_SIZE + n + JOINT_VALUES + n))
-
-
-def _forget_stale(*functions: Callable) -> None:
-    forget_stale(functions, KERNEL_MODULES)

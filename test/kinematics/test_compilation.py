@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled functions where the disk can keep them, and where it cannot."""
 
+import ast
 import gc
+from importlib import import_module
 import os
 from pathlib import Path
 import pickle
 import shutil
 import subprocess
 import sys
-from types import CodeType, ModuleType, SimpleNamespace
+from types import CodeType
 
 from nightly import usual_first
 from numba.core.dispatcher import Dispatcher
@@ -18,11 +20,7 @@ import robots
 
 from ik_node.base import compilation
 from ik_node.base.text import COMPILATION_TIME
-from ik_node.collision.distances import certificate, model, near_pairs
-from ik_node.collision.search import path_search
-from ik_node.kinematics import dynamics, kernels
-from ik_node.motion.following import follower
-from ik_node.solver import tables, warm_up
+from ik_node.solver import tables
 from ik_node.solver.solver import Solver
 
 ROOT = Path(__file__).parents[2]
@@ -160,59 +158,67 @@ def names_in(code):
     return {*code.co_names}.union(*map(names_in, inner))
 
 
-def add_called(function, found):
-    """Add a compiled function, and all that it calls, to a set."""
-    if function in found:
-        return
-    found.add(function)
-    made = function.py_func
-    names = names_in(made.__code__)
-    values = [made.__globals__.get(name) for name in names]
-    values += [getattr(value, name, None) for value in values if isinstance(value, ModuleType)
-               for name in names]
-    for value in (*values, *(cell.cell_contents for cell in made.__closure__ or ())):
-        if isinstance(value, Dispatcher):
-            add_called(value, found)
+def all_modules():
+    return [import_module('.'.join(path.relative_to(ROOT).with_suffix('').parts))
+            for group in compilation.KERNEL_GROUPS
+            for path in (ROOT / 'ik_node' / group).rglob('*.py') if path.name != '__init__.py']
 
 
-def test_kernels_are_compiled_anew_if_a_file_of_theirs_changes(monkeypatch):
-    """Numba looks at the file of the function that is called only."""
-    registered = [(function, warm_up.KERNEL_MODULES) for function in vars(warm_up).values()
-                  if isinstance(function, Dispatcher)]
+def test_the_stamp_is_of_all_that_kernels_are_compiled_from(monkeypatch):
+    """Of each kernel, of what it calls, and of the numbers that it has from elsewhere."""
+    hashed = set()
+    read = Path.read_bytes
 
-    def take(functions, modules):
-        registered.extend((function, modules) for function in functions)
+    def noted(path):
+        hashed.add(path)
+        return read(path)
 
-    for user in (kernels, follower):
-        monkeypatch.setattr(user, 'forget_stale', take)
-    for forget in (certificate.forget_old_kernels, dynamics.forget_old_kernels,
-                   follower.forget_stale_kernels, model.forget_old_kernels,
-                   near_pairs.forget_old_kernels, path_search.forget_old_kernels):
-        forget.__wrapped__()
-    assert len(registered) > 20
-    for function, modules in registered:
-        called = set()
-        add_called(function, called)
-        files = {each.py_func.__code__.co_filename for each in called}
-        known = {module.__file__ for module in modules}
-        assert files - known <= {function.py_func.__code__.co_filename}, function
-    folder = Path(warm_up.__file__).with_name('compiled')  # with files of constants
-    assert {*map(str, folder.glob('*.py'))} - {
-        module.__file__ for module in warm_up.KERNEL_MODULES} == {str(folder / '__init__.py')}
+    kernels_of = {Path(module.__file__): [
+        each for each in vars(module).values() if isinstance(each, Dispatcher)
+        and each.py_func.__module__ == module.__name__] for module in all_modules()}
+    monkeypatch.setattr(Path, 'read_bytes', noted)
+    compilation.kernel_stamp.__wrapped__()
+    hashed = {path for path in hashed if path.name == 'se3.py'
+              or compilation.KERNEL_FILE.search(read(path))}
+    assert sum(map(len, kernels_of.values())) > 100
+    for path, kernels in kernels_of.items():
+        assert not kernels or path in hashed
+        asked = set().union(*(names_in(kernel.py_func.__code__) for kernel in kernels))
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ImportFrom) and node.module.startswith('ik_node.'):
+                file = ROOT.joinpath(*node.module.split('.')).with_suffix('.py')
+                names = {alias.name for alias in node.names} & asked
+                assert not names or file in hashed or not file.exists(), (path, names)
 
 
-@pytest.mark.parametrize('named, kept', [('math', True), ('a_module_that_was_moved', False)])
-def test_a_cache_that_names_a_missing_module_is_dropped(tmp_path, named, kept):
-    """An index of numba's cache has two pickles; of a class, the second names the module."""
-    index = tmp_path / 'file.work-1.py311.nbi'
-    index.write_bytes(pickle.dumps('version') + f'c{named}\nsqrt\n.'.encode())
+def test_kernels_are_compiled_anew_if_a_file_of_theirs_changes(tmp_path, monkeypatch):
+    """Though numba looks only at the file of the function that is called."""
+    shutil.copytree(ROOT / 'ik_node', tmp_path / 'ik_node',
+                    ignore=shutil.ignore_patterns('__pycache__'))
+    monkeypatch.setattr(compilation, 'PACKAGE', tmp_path / 'ik_node')
+    stamp = compilation.kernel_stamp.__wrapped__
+    assert stamp() == compilation.kernel_stamp()
+    for name, kept in (('solver/goal.py', True), ('solver/descent/damped.py', False)):
+        before = stamp()
+        with (tmp_path / 'ik_node' / name).open('a') as file:
+            file.write('# changed\n')
+        assert (stamp() == before) == kept
 
-    def work():
-        pass
 
-    work.stats = SimpleNamespace(cache_path=str(tmp_path))
-    kernels.forget_stale([work], [kernels])
-    assert index.exists() == kept
+@pytest.mark.parametrize('stamp, module', [('old', 'math'), (None, 'a_module_that_was_moved')])
+def test_a_cache_that_is_old_is_compiled_anew(tmp_path, monkeypatch, stamp, module):
+    """Also if it names a module that is gone: an index has two pickles, the second has types."""
+    (tmp_path / 'twice.py').write_text(MODULE)
+    run(USE, tmp_path)
+    index, = (tmp_path / '__pycache__').glob('twice.twice-*.nbi')
+    with index.open('rb') as file:
+        version = pickle.load(file)
+        (source, kernels), overloads = pickle.load(file)
+    assert kernels == compilation.kernel_stamp() and len(overloads) == 1
+    old = pickle.dumps(((source, stamp), overloads)) if stamp else f'c{module}\nsqrt\n.'.encode()
+    index.write_bytes(pickle.dumps(version) + old)
+    for anew in (True, False):
+        assert ('compiled ' in run(USE, tmp_path).stdout) == anew
 
 
 def test_garbage_is_collected_less_often_meanwhile():

@@ -18,14 +18,11 @@ the arm may bring too near as they move is no such pair: of it nothing is proved
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from ik_node.base.text import quote
-from ik_node.collision.bodies import shapes
-from ik_node.collision.distances import check, distance, sweeps
 from ik_node.collision.distances.check import (
     block_distance,
     centre_distance,
@@ -37,9 +34,7 @@ from ik_node.collision.distances.check import (
 )
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.distances.sweeps import relative_sweep, shift, shift_along, write_twists
-from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import compiled, inner, small
-from ik_node.kinematics.tree import tree_kernels
 
 FIRST_INTERVAL_S = 0.1        # longest interval that is looked at first
 WINDOW_SEGMENTS = 8           # whose blocks are looked at together before
@@ -166,7 +161,6 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
         A refusal may be wrong only where the distance is less than LEAST_DOUBT_M above the margin.
 
     """
-    forget_old_kernels()
     if not len(model.pairs.pairs) or not len(lengths):
         return None
     c = np.ascontiguousarray(c, dtype=float)
@@ -192,13 +186,6 @@ def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> Conta
     c = np.zeros((6, 1, len(q0)))
     c[0, 0], c[1, 0] = q0, np.subtract(q1, q0)
     return certify(model, np.zeros(1), np.ones(1), c)
-
-
-@lru_cache(maxsize=None)
-def forget_old_kernels() -> None:
-    """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale((first_contact,),
-                         (kernels, tree_kernels, check, distance, shapes, sweeps))
 
 
 @compiled

@@ -6,20 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations, takewhile
 
 import numpy as np
 
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote
-from ik_node.collision.bodies import shapes
 from ik_node.collision.bodies.ground import lowest_point
 from ik_node.collision.bodies.links import arm_bodies, ArmBodies
 from ik_node.collision.bodies.parts import Body
 from ik_node.collision.bodies.shapes import PLANE_KIND, round_axis, shapes_of
 from ik_node.collision.bodies.unchecked import ALL_CHECKED, links_with_geometry, Unchecked
-from ik_node.collision.distances import check, distance
 from ik_node.collision.distances.check import (
     check_postures,
     check_work,
@@ -38,10 +35,8 @@ from ik_node.collision.distances.other_joints import (
     REST_ROOM,
 )
 from ik_node.collision.scene.scene import Scene
-from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import Arm
 from ik_node.kinematics.moving_frames import moving_frames
-from ik_node.kinematics.tree import tree_kernels
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree
 from ik_node.model.chain import Chain
 from ik_node.model.description.urdf import Tree
@@ -193,7 +188,6 @@ class CollisionModel:
                  objects: Iterable[Body] = (), margin: float = 0.0,
                  disabled_pairs: Iterable[tuple[str, str]] = (),
                  positions: Mapping[str, float] | None = None) -> None:
-        forget_old_kernels()
         self.chain, self.margin = chain, _checked_margin(margin)
         self._tree = tree
         self._place_links({name: OtherJoint(value) for name, value in (positions or {}).items()})
@@ -611,13 +605,6 @@ class CollisionModel:
                 if (nearest > 0.0).any():
                     self._usual[pair] = float(np.median(nearest[nearest > 0.0]))
         return contacts
-
-
-@lru_cache(maxsize=None)
-def forget_old_kernels() -> None:
-    """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale((check_postures, nearest_pair),
-                         (kernels, tree_kernels, check, distance, shapes))
 
 
 def _checked_margin(margin: float) -> float:

@@ -9,22 +9,17 @@ are parallel it is then the mean of both sides, where the derivative itself jump
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.collision.bodies import shapes
-from ik_node.collision.distances import check, distance
 from ik_node.collision.distances.check import (
     block_distance,
     place_frames,
     place_parts,
     signed_distance,
 )
-from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import compiled, inner
-from ik_node.kinematics.tree import tree_kernels
 
 MAX_NEAR_PAIRS = 6
 NEAR_GAP_M = 0.1           # of pairs that are looked at
@@ -68,17 +63,10 @@ class NearPairs(NamedTuple):
 
 def near_pairs(n: int) -> NearPairs:
     """Return room for the pairs of an arm of n joints; there are none yet."""
-    forget_old_kernels()
     return NearPairs(np.zeros(1, dtype=np.int64), np.zeros(MAX_NEAR_PAIRS, dtype=np.int64),
                      np.zeros(MAX_NEAR_PAIRS), np.zeros((MAX_NEAR_PAIRS, n)),
                      np.zeros(MAX_NEAR_PAIRS), np.zeros((MAX_NEAR_PAIRS, n)),
                      np.zeros(MAX_NEAR_PAIRS), np.zeros(MAX_NEAR_PAIRS))
-
-
-@lru_cache(maxsize=None)
-def forget_old_kernels() -> None:
-    """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale((find_near_pairs,), (kernels, tree_kernels, check, distance, shapes))
 
 
 @compiled

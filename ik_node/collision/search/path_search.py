@@ -6,21 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import repeat
 
 import numpy as np
 
-from ik_node.collision.bodies import shapes
-from ik_node.collision.distances import certificate, check, distance, sweeps
 from ik_node.collision.distances.model import CollisionModel
-from ik_node.collision.search import edges, rrt_connect, shortcuts
 from ik_node.collision.search.edges import edge_check
 from ik_node.collision.search.rrt_connect import enlarged, grow, planted_trees, write_joined
 from ik_node.collision.search.shortcuts import shorten
-from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import compiled
-from ik_node.kinematics.tree import tree_kernels
 
 BLOCK_ITERATIONS = 250        # between two questions whether to go on
 MAX_CHORDS = 100              # that are tried to shorten a path
@@ -79,7 +73,6 @@ def find_path(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
         From the start to a goal; None if none was found.
 
     """
-    forget_old_kernels()
     ends = np.vstack([q_start, goals])
     lower = np.where(np.isfinite(lower), lower, ends.min(axis=0) - TURN_ROOM_RAD)
     upper = np.where(np.isfinite(upper), upper, ends.max(axis=0) + TURN_ROOM_RAD)
@@ -125,10 +118,3 @@ def search(edge, trees, iterations, chords, path, rows):
         return 0
     count = write_joined(trees, path)
     return shorten(edge, path, count, chords, trees.generator, rows)
-
-
-@lru_cache(maxsize=None)
-def forget_old_kernels() -> None:
-    """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale((search,), (kernels, tree_kernels, check, distance, shapes, certificate,
-                                     edges, rrt_connect, shortcuts, sweeps))

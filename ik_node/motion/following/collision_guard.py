@@ -17,7 +17,6 @@ from ik_node.collision.distances.certificate import (
     certify,
     Contact,
     first_contact,
-    forget_old_kernels,
     LEAST_DOUBT_M,
     NO_SEGMENT,
     START_SLACK_M,
@@ -59,7 +58,6 @@ class CollisionGuard:
     """
 
     def __init__(self, model: CollisionModel, q: np.ndarray) -> None:
-        forget_old_kernels()
         self._model, self._pairs = model, model.pairs_from(q[None])
         self._wanted = model.margins + LEAVING_ROOM_M
         self.near, self.pace = near_pairs(len(q)), 1.0

@@ -9,34 +9,20 @@ controller ends at rest, so that the arm stops within its limits if no other fol
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from ik_node.base.errors import GoalError, ParameterError, TrajectoryError
 from ik_node.base.text import shown
-from ik_node.collision.bodies import shapes
-from ik_node.collision.distances import certificate, check, distance, sweeps
 from ik_node.collision.distances.certificate import Contact
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.distances.near_pairs import near_pairs, NearPairs
-from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import forward_kinematics, jacobian
-from ik_node.kinematics.kernels import forget_stale, pose_row
-from ik_node.kinematics.tree import tree_kernels
+from ik_node.kinematics.kernels import pose_row
 from ik_node.model.chain import Chain
 from ik_node.model.joint_values import one_per_joint
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
-from ik_node.motion.following import (
-    along_path,
-    brake,
-    cycle,
-    path_ahead,
-    plan_proof,
-    rates,
-    target,
-)
 from ik_node.motion.following.along_path import STRAIGHT_COURSE, TURNING_COURSE
 from ik_node.motion.following.collision_guard import CollisionGuard
 from ik_node.motion.following.commanded import (
@@ -50,8 +36,6 @@ from ik_node.motion.following.cycle import (
     CycleTiming,
     follow_cycle,
     joint_cycle,
-    plan_states,
-    plan_switches,
 )
 from ik_node.motion.following.jog import JogCommand, JogCommands
 from ik_node.motion.following.options import (
@@ -63,13 +47,10 @@ from ik_node.motion.following.options import (
     PoseStatus,
 )
 from ik_node.motion.following.path_ahead import course_work
-from ik_node.motion.following.plan_proof import unproved_blocks, write_all_pieces
 from ik_node.motion.following.pose_stream import PoseStream
 from ik_node.motion.following.rates import FollowModel, rates_work, time_to_rates
-from ik_node.motion.following.target import correct
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
-from ik_node.solver.descent import damped, layout, nullspace, residual
 from ik_node.solver.descent.layout import (
     BASE_AXES,
     EXACT_POSE,
@@ -85,17 +66,6 @@ RESTING_SHARE = 1e-3  # of the velocity limits; slower joints stop, each as fast
 MAX_RAMP_S = 2.0  # after a jog, within which the tip stays on its path ...
 SILENT_RAMP_S = 0.7  # ... and after the timeout of a stream
 MAX_CYCLE_S = 0.05  # after a longer pause the arm is where the last plan took it
-
-
-@lru_cache(maxsize=None)
-def forget_stale_kernels() -> None:
-    """Drop, once per process, compiled code that is older than its source."""
-    forget_stale((follow_cycle, joint_cycle, plan_states, plan_switches, correct),
-                 (kernels, damped, layout, nullspace, residual, along_path, brake, cycle,
-                  path_ahead, rates, target))
-    forget_stale((unproved_blocks, write_all_pieces),
-                 (kernels, tree_kernels, check, distance, shapes, certificate, sweeps, brake,
-                  cycle, plan_proof))
 
 
 class Follower:
@@ -169,7 +139,6 @@ class Follower:
         guarded = self._collisions is not None
         if guarded in self._compiled:
             return
-        forget_stale_kernels()
         self._poses = PoseStream(self.options.timeout, self.options.memory)
         self.begin(MotionState.at_rest(self.chain.middle), 0.0)
         self.feed(np.eye(4), 0.0)

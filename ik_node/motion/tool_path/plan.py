@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -21,12 +20,11 @@ from ik_node.base.errors import IkNodeError, PathError, Reason
 from ik_node.base.se3 import distance
 from ik_node.base.text import length_text, quote
 from ik_node.collision.distances.certificate import certify, Contact
-from ik_node.kinematics import kernels
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.motion.direct.collision_free import require_free
 from ik_node.motion.direct.point_to_point import plan_stop
 from ik_node.motion.direct.start_state import StartState
-from ik_node.motion.tool_path import averaging, pacing, segments as path_segments, splines, tracing
+from ik_node.motion.tool_path import tracing
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import SAME_POSE, ToolPath
 from ik_node.motion.tool_path.segments import (
@@ -37,12 +35,10 @@ from ik_node.motion.tool_path.segments import (
     SEG_LENGTH,
 )
 from ik_node.motion.tool_path.timing import COORDINATE_SLACK_M, JointPath, timed_trajectory
-from ik_node.motion.trajectory import quintic, sampling
 from ik_node.motion.trajectory.interpolation import segments
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
-from ik_node.motion.trajectory.validate import first_fault, validate
-from ik_node.solver.descent import damped, layout, residual
+from ik_node.motion.trajectory.validate import validate
 from ik_node.solver.descent.layout import (
     EXACT_POSE,
     LOWER_ROW,
@@ -129,7 +125,6 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
         If a moving arm cannot be stopped within its limits, or would collide before it rests.
 
     """
-    forget_old_kernels()
     limits.require_positive()
     names, q_start, ramp = solver.chain.joint_names, start.splice.q, None
     if len(start.times) or not start.splice.rests:
@@ -353,14 +348,3 @@ def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray, limit
         if least < NEAR_SINGULAR_VALUE else 'its branch ends there'
     return PathError(f'{where}: {why}, and it could only continue in another configuration',
                      Reason.PATH_INTERRUPTED, fraction, q)
-
-
-@lru_cache(maxsize=None)
-def forget_old_kernels() -> None:
-    """Drop, once per process, compiled code that is older than its source."""
-    kernels.forget_stale(
-        (tracing.trace, tracing.tip_channels, tracing.largest_deviation, averaging.sample,
-         averaging.coordinates, pacing.lower_where_exceeded, pacing.peak_shares,
-         path_segments.line_rows, first_fault, sampling.sample),
-        (kernels, damped, layout, residual, path_segments, quintic, sampling, splines, averaging,
-         tracing))
