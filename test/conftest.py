@@ -54,8 +54,8 @@ PYTHON_PATH = os.pathsep.join(
     [str(HERE / 'ros/recording'), *filter(None, [os.environ.get('PYTHONPATH')]), *MESSAGES])
 sys.path += MESSAGES
 
-settings.register_profile('same', derandomize=True)
-settings.register_profile('explore', derandomize=False, print_blob=True)
+settings.register_profile('same', derandomize=True, deadline=None)
+settings.register_profile('explore', derandomize=False, deadline=None, print_blob=True)
 settings.load_profile('same')
 
 

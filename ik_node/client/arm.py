@@ -678,6 +678,7 @@ class Arm(GoalMethods[GoalHandle]):
     def _send(self, kind: str, message: Any, goal: GoalHandle | None = None) -> GoalHandle:
         connection = self._connection
         connection.greet_again()
+        connection.await_stops()
         goal = goal or GoalHandle(connection, kind)
         message.header.stamp = self._stamp(message)
         stamp = stamp_text(message.header.stamp)

@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
-from uuid import uuid4
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
-from unique_identifier_msgs.msg import UUID
 
 from ik_node.base.errors import GoalError
 from ik_node.base.packages import how_to_install
@@ -33,6 +31,7 @@ from ik_node.ros.messages.motion_primitives import (
     SEQUENCE_KIND,
 )
 from ik_node.ros.messages.status_messages import ACTION_GOAL_KEY, action_goal_text
+from ik_node.ros.middleware.message_origin import timed_goal_id
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -202,7 +201,7 @@ class SequenceClient:
         connection.greet_again()
         connection.await_stops()
         goal = GoalHandle(connection, SEQUENCE_KIND)
-        goal_id = UUID(uuid=[*uuid4().bytes])
+        goal_id = timed_goal_id()  # after the handle, which no later stop is to end
         key = action_goal_text(goal_id)
 
         def is_ours(values: Mapping[str, str]) -> bool:

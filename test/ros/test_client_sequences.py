@@ -241,15 +241,18 @@ def test_cancelled_stopped_and_superseded(system, arm):
             goal.wait(10.0)
 
 
-def test_a_sequence_after_a_stop(system, arm):
-    """It is not ended by the stop, though the node hears of both at the same time."""
+@pytest.mark.parametrize('send', [lambda arm: arm.sequence([ptp(joints=READY)]),
+                                  lambda arm: arm.joints(READY)], ids=['sequence', 'joints'])
+def test_a_goal_after_a_stop(system, arm, send):
+    """It is sent when the stop was answered, and is not ended by halts that are taken later."""
     for _ in range(3):
         goal = arm.sequence([ptp(joints=AWAY, velocity=0.2)])
         system.wait(lambda goal=goal: goal.accepted)
         system.node.send(signal.SIGSTOP)
-        arm.stop()
+        stop = arm.stop()
         Timer(0.3, system.node.send, [signal.SIGCONT]).start()
-        newer = arm.sequence([ptp(joints=READY)])
+        newer = send(arm)
+        assert stop.done
         with pytest.raises(GoalNotReachedError, match='STOPPED'):
             goal.wait(30.0)
         assert newer.wait(30.0).reached

@@ -6,6 +6,7 @@ from signal import SIGCONT, SIGSTOP
 from threading import Event, Thread
 from time import monotonic, sleep, time_ns
 from types import SimpleNamespace
+import uuid
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
@@ -19,12 +20,20 @@ from rclpy.task import Future
 from std_msgs.msg import Empty, String
 from std_srvs.srv import Trigger
 from test_goal_order import goals_of, nothing
+from unique_identifier_msgs.msg import UUID
 
 from ik_node.node.state.send_order import Precedence
 from ik_node.ros import repeated_stop
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.executor import make_executor
-from ik_node.ros.middleware.message_origin import host_of, OneCopy, request_origin, tell_origin
+from ik_node.ros.middleware.message_origin import (
+    goal_origin,
+    host_of,
+    OneCopy,
+    request_origin,
+    tell_origin,
+    timed_goal_id,
+)
 from ik_node.ros.repeated_stop import HALT_PERIOD_S, NO_ANSWER_S, RepeatedStop
 
 NODE_LIMITS = {}  # a ramp takes a while
@@ -404,3 +413,16 @@ def test_goals_without_a_time_are_taken(probe):
     task = goals.new(Time(), 'moveit')
     goals.attempt(task, lambda: began.append(PoseStamped))
     assert began and task.state is None
+
+
+def test_when_the_goal_of_an_action_was_sent(pair):
+    """Its identifier says it, to less than a microsecond; others say nothing."""
+    hearer, _, _ = pair
+    before = time_ns()
+    ids = [timed_goal_id() for _ in range(100)]
+    after = time_ns()
+    assert {uuid.UUID(bytes=bytes(each.uuid)).version for each in ids} == {7}
+    assert len({bytes(each.uuid) for each in ids}) == len(ids)
+    times = [goal_origin(hearer, 'acts', each)[0] for each in ids]
+    assert times == sorted(times) and before - 1000 < times[0] and times[-1] <= after
+    assert goal_origin(hearer, 'acts', UUID(uuid=[*uuid.uuid4().bytes])) == (0, set())

@@ -360,8 +360,8 @@ class Connection:
         """
         Wait until no stop is under way, unless a callback calls.
 
-        The node cannot tell that a stop was sent before the goal of an action, which has no time
-        of sending.
+        A goal ends the repetition of stops, so that none ends it; if it is refused, only a stop
+        that was answered has ended what moved before.
         """
         if not self.in_own_thread:
             self.wait_until(lambda: not self._stop.is_open, PATIENCE_S)

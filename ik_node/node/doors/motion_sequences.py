@@ -39,6 +39,7 @@ from ik_node.ros.messages.motion_primitives import (
 )
 from ik_node.ros.messages.status_messages import ACTION_GOAL_KEY, action_goal_text, GoalState
 from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.ros.middleware.message_origin import goal_origin
 from ik_node.solver.goal import Goal
 
 FEEDBACK_PERIOD_S = 0.05
@@ -107,7 +108,9 @@ class MotionSequences:
         self._timer.cancel()
 
     def _on_goal(self, handle: ServerGoalHandle) -> None:
-        task = self._goals.new(self._node.get_clock().now().to_msg(), SEQUENCE_KIND)
+        source, hosts = goal_origin(self._node, f'~/{SEQUENCE_ACTION}', handle.goal_id)
+        sent_at = self._goals.precedence.of_request(source, hosts, early=True) if hosts else None
+        task = self._goals.new(self._node.get_clock().now().to_msg(), SEQUENCE_KIND, sent_at)
         task.values[ACTION_GOAL_KEY] = action_goal_text(handle.goal_id)
         key, sequence = bytes(handle.goal_id.uuid), OpenSequence(task, handle)
         self._open[key] = sequence

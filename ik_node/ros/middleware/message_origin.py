@@ -16,7 +16,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 import ctypes
 from functools import cache
+from random import getrandbits
 from threading import get_ident
+from time import time_ns
 from typing import Any
 from weakref import WeakSet
 
@@ -25,6 +27,7 @@ from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.service import Service
 from rclpy.subscription import Subscription
+from unique_identifier_msgs.msg import UUID
 
 MessageInfo = Mapping[str, Any]  # what the middleware says of a message
 
@@ -35,6 +38,7 @@ GID_BYTES = 24        # rmw_gid_t: 16, and 24 in Humble
 UNKNOWN_NUMBER = 2**64 - 1  # of a middleware that does not count messages
 MAX_WRITERS = 256
 RCL_OK = 0
+TIME_VERSION, VARIANT = 7, 0b10  # of a UUID with the time since 1970; RFC 9562, 5.7
 
 
 def host_of(gid: bytes) -> bytes:
@@ -166,6 +170,30 @@ def request_origin(node: Node, request: Any) -> tuple[int, set[bytes]]:
     sent = getattr(header, 'source_timestamp', 0)
     if sent <= 0:
         return 0, set()
-    return sent, {host_of(bytes(writer.endpoint_gid)) for writer in
-                  node.get_publishers_info_by_topic(f'rq{service.service_name}Request',
-                                                    no_mangle=True)}
+    return sent, _hosts(node, service.service_name)
+
+
+def timed_goal_id() -> UUID:
+    """
+    Return an identifier for the goal of an action, which says when it was made.
+
+    Of a request the server is told when it was sent, of the goal of an action it is not.
+    """
+    ms, ns = divmod(time_ns(), 10**6)
+    return UUID(uuid=[*(ms << 80 | TIME_VERSION << 76 | (ns << 12) // 10**6 << 64 | VARIANT << 62
+                        | getrandbits(62)).to_bytes(16, 'big')])
+
+
+def goal_origin(node: Node, action: str, goal_id: UUID) -> tuple[int, set[bytes]]:
+    """Return what :func:`request_origin` does, of the goal of an action that has a timed id."""
+    number = int.from_bytes(bytes(goal_id.uuid), 'big')
+    if number >> 76 & 0xf != TIME_VERSION:
+        return 0, set()
+    sent = (number >> 80) * 10**6 + ((number >> 64 & 0xfff) * 10**6 >> 12)
+    return sent, _hosts(node, node.resolve_service_name(f'{action}/_action/send_goal'))
+
+
+def _hosts(node: Node, service: str) -> set[bytes]:
+    """Return the hosts of all clients of a service."""
+    return {host_of(bytes(writer.endpoint_gid)) for writer in
+            node.get_publishers_info_by_topic(f'rq{service}Request', no_mangle=True)}
