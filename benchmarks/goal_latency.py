@@ -32,7 +32,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.base.share import share_file
+from ik_node.base.system import share_file
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf

@@ -40,15 +40,15 @@ from rclpy.time import Time as RosTime
 from sensor_msgs.msg import JointState
 
 from benchmarks.viewer_cpu import cpu_seconds
-from ik_node.base.share import share_file
+from ik_node.base.system import share_file
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import read_urdf
 from ik_node.node.state.health_checks import READY_TEXT
 from ik_node.ros.messages.conversion import pose_stamped
 from ik_node.ros.messages.status_messages import GoalState, stamp_text
+from ik_node.ros.middleware.clocks import take_message
 from ik_node.ros.middleware.handshake import greet
-from ik_node.ros.middleware.message_origin import take_message
 from ik_node.ros.middleware.process import leave
 from ik_node.tools.demo.command import running
 

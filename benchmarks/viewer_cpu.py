@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 
-from ik_node.base.share import share_file
+from ik_node.base.system import share_file
 from ik_node.tools.demo.command import running
 
 PATIENCE = 300.0  # s; the first start of a machine compiles

@@ -28,8 +28,7 @@ from ik_node.base.errors import IkNodeError
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.model.ros2_control import controller_parameters, DEFAULT_CONTROLLER, with_hardware
-from ik_node.model.user_files.preset_description import description_text
-from ik_node.model.user_files.presets import preset_names, read_preset
+from ik_node.model.user_files.presets import description_text, preset_names, read_preset
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 LAUNCH_ARGUMENTS = {

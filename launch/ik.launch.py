@@ -25,10 +25,15 @@ from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.model.description.xacro_file import is_xacro
 from ik_node.model.user_files.plain_yaml import YAML_ERRORS
-from ik_node.model.user_files.preset_description import description_file, description_text
-from ik_node.model.user_files.presets import Preset, preset_names, read_preset
+from ik_node.model.user_files.presets import (
+    description_file,
+    description_text,
+    Preset,
+    preset_names,
+    read_preset,
+)
 from ik_node.ros.parameters.tables import IK_NODE
-from ik_node.ui.rviz_config import adapted
+from ik_node.ui.rviz_handle import adapted
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 SHARE_FOLDER = Path(get_package_share_directory('ik_node'))

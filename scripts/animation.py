@@ -21,12 +21,11 @@ import trimesh
 import ik_node
 from ik_node.base.se3 import pose, rotation_from_rpy
 from ik_node.model.description.shapes import link_shapes, Shape
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.trajectory.interpolation import state_at
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
-from ik_node.solver.reachability import judge, Thresholds
+from ik_node.solver.unreachable import judge, Thresholds
 
 URDF = 'urdf/six_axis_arm.urdf'
 WIDTH, HEIGHT = 720, 460

@@ -27,7 +27,7 @@ import ik_node
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.direct.point_to_point import plan_point_to_point
 from ik_node.motion.trajectory.trajectory import MotionState
-from ik_node.base.share import share_file
+from ik_node.base.system import share_file
 arm = ik_node.load_urdf(share_file('urdf/six_axis_arm.urdf'))
 solver = ik_node.Solver(arm)
 for k in range(200):

@@ -19,11 +19,11 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 import rclpy
 
-from ik_node.base.share import share_file
+from ik_node.base.system import share_file
 from ik_node.ros.middleware.handshake import wait_for
 from ik_node.ros.middleware.process import leave
 from ik_node.tools.demo.command import running, send, START_TIMEOUT_S
-from ik_node.tools.demo.demo_witness import Witness
+from ik_node.tools.demo.demo_goals import Witness
 
 SIZE = {'width': 1280, 'height': 800}
 PATIENCE = 120.0  # s; without a graphics card a picture takes seconds

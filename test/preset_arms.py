@@ -11,8 +11,7 @@ from __future__ import annotations
 import pytest
 
 from ik_node.base.errors import UrdfError
-from ik_node.model.user_files.preset_description import description_file
-from ik_node.model.user_files.presets import preset_names, read_preset
+from ik_node.model.user_files.presets import description_file, preset_names, read_preset
 
 
 def is_here(name: str) -> bool:

@@ -11,8 +11,7 @@ import pytest
 from benchmarks.collision import goals
 from benchmarks.collision.goals import Count, GoalRobot, judged
 from benchmarks.collision.judge import Judge
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.trajectory.interpolation import positions_at
 from ik_node.motion.trajectory.trajectory import MotionState
 

@@ -140,9 +140,9 @@ from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.trajectory.trajectory import MotionState
-from ik_node.base.share import share_file
+from ik_node.base.system import share_file
 urdf = share_file('urdf/six_axis_arm.urdf')
 assert str(urdf).startswith(sys.argv[1]), urdf
 chain = make_chain(read_urdf(urdf))

@@ -47,7 +47,7 @@ from benchmarks.collision.vamp_planner import VampPlanner
 from ik_node.base.errors import TrajectoryError
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.motion.detour import plan_detour
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 

@@ -12,9 +12,7 @@ import numpy as np
 from benchmarks.collision.goals import GoalRobot
 from benchmarks.collision.stream import free_scene
 from ik_node.base.errors import TrajectoryError
-from ik_node.motion.direct.collision_free import require_free
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, require_free, StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 

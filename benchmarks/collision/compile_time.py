@@ -32,7 +32,7 @@ def compile_row() -> str:
 def main() -> None:
     """Compile, and print the processor time (s) of each."""
     from ik_node.base.compilation import compilation_told
-    from ik_node.base.share import share_file
+    from ik_node.base.system import share_file
     from ik_node.collision.bodies.links import arm_bodies
     from ik_node.collision.distances.certificate import certify_edge
     from ik_node.collision.distances.model import CollisionModel

@@ -30,9 +30,7 @@ from ik_node.model.description.urdf import parse_urdf
 from ik_node.motion import detour
 from ik_node.motion.detour import plan_detour
 from ik_node.motion.direct import point_to_point
-from ik_node.motion.direct.collision_free import require_free
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, require_free, StartState
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.node.robot.settings import make_settings, Settings
 from ik_node.ros.parameters.tables import IK_NODE

@@ -21,7 +21,7 @@ from benchmarks.methods import paper_plots
 from benchmarks.methods.paper import smallest_singular_values, Walk, walks
 from ik_node.base.errors import IkNodeError, ParameterError
 from ik_node.tools.compare.command import ALL_METHODS
-from ik_node.tools.compare.reports import markdown, number, write_json
+from ik_node.tools.compare.compare_runs import markdown, number, write_json
 
 
 def parse(argv: list[str]) -> argparse.Namespace:

@@ -19,9 +19,9 @@ from ik_node.base.errors import ParameterError
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import FREE_AXIS, Goal
-from ik_node.textbook.extended_jacobian import element_rows
 from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.problem import Problem
+from ik_node.textbook.steps import element_rows
 from ik_node.textbook.task import Task
 from ik_node.tools.compare.compare_runs import Runner
 

@@ -29,8 +29,7 @@ import robots  # noqa: E402
 
 from ik_node.base.errors import PathError  # noqa: E402
 from ik_node.base.se3 import pose, rotation_about  # noqa: E402
-from ik_node.motion.direct.point_to_point import plan_point_to_point  # noqa: E402
-from ik_node.motion.direct.start_state import StartState  # noqa: E402
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState  # noqa: E402
 from ik_node.motion.tool_path.options import PathOptions  # noqa: E402
 from ik_node.motion.tool_path.path import ToolPath  # noqa: E402
 from ik_node.motion.tool_path.plan import plan_path  # noqa: E402

@@ -3,31 +3,31 @@
 """
 A client of a running node.
 
-    answers      What the node answers to goals and previews
-    arm          An arm that an ik_node moves, for programs in Python
-    errors       What can go wrong for a program that uses a node
-    goals        The methods of the client that send goals, of each kind in goal_kinds
-    gripper      A gripper behind an action of control_msgs; the node has no part in it
-    handles      Handles: requests to a node, and their results
-    joint_paths  What users give as positions and waypoints of the joints, as messages
-    poses        Poses, positions, orientations and twists, as users write them, to messages
-    scene        Objects around the arm, as the node checks them for collisions
-    sequences    Sequences of PTP, LIN and CIRC motions, by the action ``~/motion_sequence``
-    streams      Goals of many messages: a stream of poses, or a jog
+    answers    What the node answers to goals and previews
+    arm        An arm that an ik_node moves, for programs in Python
+    goals      The methods of the client that send goals, of each kind in goal_kinds
+    gripper    A gripper behind an action of control_msgs; the node has no part in it
+    handles    Handles: requests to a node, and their results
+    poses      Poses, positions, orientations and twists, as users write them, to messages
+    scene      Objects around the arm, as the node checks them for collisions
+    sequences  Sequences of PTP, LIN and CIRC motions, by the action ``~/motion_sequence``
+    streams    Goals of many messages: a stream of poses, or a jog
 
 >>> from ik_node.client import Arm
 >>> with Arm() as arm:
 ...     arm.move([0.4, 0.1, 0.4], rpy=[3.1416, 0.0, 0.0]).wait()
 """
 
-from ik_node.client.answers import Answer, PostureEntry, PreviewReport
-from ik_node.client.arm import Arm
-from ik_node.client.errors import (
+from ik_node.client.answers import (
+    Answer,
     AnswerTimeoutError,
     ClientError,
     GoalNotReachedError,
     NodeUnreachableError,
+    PostureEntry,
+    PreviewReport,
 )
+from ik_node.client.arm import Arm
 from ik_node.client.gripper import Gripper, GripperState
 from ik_node.client.handles import GoalHandle, Handle
 from ik_node.client.scene import SceneClient

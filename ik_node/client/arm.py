@@ -22,13 +22,11 @@ from sensor_msgs.msg import JointState
 
 from ik_node.base.errors import ParameterError, StateError
 from ik_node.base.text import quote
-from ik_node.client.answers import PostureEntry, PreviewReport
-from ik_node.client.errors import AnswerTimeoutError, ClientError
+from ik_node.client.answers import AnswerTimeoutError, ClientError, PostureEntry, PreviewReport
 from ik_node.client.goals import GoalMethods
 from ik_node.client.gripper import Gripper, GRIPPER_ACTION
 from ik_node.client.handles import GoalHandle, Handle
-from ik_node.client.joint_paths import joint_path_message
-from ik_node.client.poses import stamped_point
+from ik_node.client.poses import joint_path_message, stamped_point
 from ik_node.client.scene import SceneClient
 from ik_node.client.sequences import Motion, SequenceClient
 from ik_node.client.streams import Jog, Stream
@@ -38,8 +36,8 @@ from ik_node.motion.joint_path.taught_path import TaughtPath
 from ik_node.motion.joint_path.waypoints import at_limits
 from ik_node.ros.messages.conversion import matrix_from_pose
 from ik_node.ros.messages.joint_states import JointStates
+from ik_node.ros.messages.motion_primitives import tool_poses
 from ik_node.ros.messages.status_messages import home_number, stamp_text, values_of
-from ik_node.ros.messages.tool_messages import tool_poses
 from ik_node.ros.middleware.clocks import nanoseconds_of
 from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, LATCHED_QOS
 from ik_node.ros.state_recorder import StateRecorder

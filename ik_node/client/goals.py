@@ -17,9 +17,15 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.base.errors import GoalError
 from ik_node.base.text import shown
-from ik_node.client.errors import ClientError
-from ik_node.client.joint_paths import joint_message, joint_path_message
-from ik_node.client.poses import PoseLike, stamped_orientation, stamped_point, stamped_pose
+from ik_node.client.answers import ClientError
+from ik_node.client.poses import (
+    joint_message,
+    joint_path_message,
+    PoseLike,
+    stamped_orientation,
+    stamped_point,
+    stamped_pose,
+)
 from ik_node.motion.joint_path.taught_path import TaughtPath
 from ik_node.motion.tool_path.options import ROTATION_AXES
 from ik_node.ros.messages.conversion import line_to, pose_within

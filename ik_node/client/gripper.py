@@ -9,8 +9,8 @@ from typing import Any, TYPE_CHECKING
 
 from rclpy.action import ActionClient
 
-from ik_node.base.packages import how_to_install
-from ik_node.client.errors import ClientError, NodeUnreachableError
+from ik_node.base.system import how_to_install
+from ik_node.client.answers import ClientError, NodeUnreachableError
 from ik_node.client.handles import Handle
 from ik_node.motion.action_goal import GoalStatus
 

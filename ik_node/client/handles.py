@@ -13,8 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from rclpy.task import Future
 
 from ik_node.base.errors import Reason
-from ik_node.client.answers import Answer
-from ik_node.client.errors import AnswerTimeoutError, GoalNotReachedError
+from ik_node.client.answers import Answer, AnswerTimeoutError, GoalNotReachedError
 from ik_node.ros.messages.status_messages import GoalState
 
 Value = TypeVar('Value')
@@ -196,7 +195,7 @@ class GoalHandle(Handle[Answer]):
     """
     A goal that was sent; ``wait()`` returns the final answer if it was reached.
 
-    If not, ``wait()`` raises :class:`~ik_node.client.errors.GoalNotReachedError` with the reason
+    If not, ``wait()`` raises :class:`~ik_node.client.answers.GoalNotReachedError` with the reason
     that the node gives, and ``result`` has the answer.
 
     Attributes

@@ -14,7 +14,7 @@ import numpy as np
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.base.text import printable, shown
-from ik_node.client.errors import ClientError
+from ik_node.client.answers import ClientError
 from ik_node.client.handles import Handle
 from ik_node.client.poses import PoseLike, stamped_pose
 from ik_node.ros.messages.status_messages import stamp_text, values_of

@@ -14,12 +14,11 @@ from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 
 from ik_node.base.errors import GoalError
-from ik_node.base.packages import how_to_install
+from ik_node.base.system import how_to_install
 from ik_node.base.text import quote, shown
-from ik_node.client.errors import ClientError, NodeUnreachableError
+from ik_node.client.answers import ClientError, NodeUnreachableError
 from ik_node.client.handles import GoalHandle
-from ik_node.client.joint_paths import joint_message
-from ik_node.client.poses import Frame, PoseLike, stamped_pose
+from ik_node.client.poses import Frame, joint_message, PoseLike, stamped_pose
 from ik_node.ros.messages.motion_primitives import (
     LIMIT_ARGUMENTS,
     motion_error,
@@ -31,7 +30,7 @@ from ik_node.ros.messages.motion_primitives import (
     SEQUENCE_KIND,
 )
 from ik_node.ros.messages.status_messages import ACTION_GOAL_KEY, action_goal_text
-from ik_node.ros.middleware.message_origin import timed_goal_id
+from ik_node.ros.middleware.clocks import timed_goal_id
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -13,7 +13,7 @@ from typing import Any, TYPE_CHECKING, TypeVar
 from builtin_interfaces.msg import Time
 from rclpy.publisher import Publisher
 
-from ik_node.client.errors import AnswerTimeoutError, ClientError
+from ik_node.client.answers import AnswerTimeoutError, ClientError
 from ik_node.client.handles import StreamGoal
 from ik_node.client.poses import PoseLike, stamped_pose, stamped_twist
 from ik_node.ros.messages.status_messages import (

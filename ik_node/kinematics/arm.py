@@ -30,8 +30,7 @@ from ik_node.kinematics.links import link_path, link_pose, link_poses, LinkPath
 from ik_node.kinematics.singularity import analyse, Singularity
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import MULTI_DOF_TYPES, parse_urdf, read_urdf, Tree
-from ik_node.model.user_files.preset_description import description_file, description_text
-from ik_node.model.user_files.presets import read_preset
+from ik_node.model.user_files.presets import description_file, description_text, read_preset
 
 if TYPE_CHECKING:
     from typing import Unpack

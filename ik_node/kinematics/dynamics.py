@@ -15,7 +15,7 @@ import numpy as np
 from ik_node.base.errors import UrdfError
 from ik_node.base.text import quote
 from ik_node.kinematics.kernels import compiled, inner
-from ik_node.kinematics.moving_frames import moving_frames, MovingFrames
+from ik_node.kinematics.tree.kinematic_tree import moving_frames, MovingFrames
 from ik_node.kinematics.tree.tree_kernels import tree_frames
 from ik_node.model.chain import Chain
 from ik_node.model.description.inertias import Inertia, link_inertias
@@ -113,7 +113,7 @@ def joint_torques(table, parents, bodies, gravity, Q, Qd, Qdd, torques):
     ----------
     table : (m, 16) array
     parents : (m,) int array
-        As :class:`ik_node.kinematics.moving_frames.MovingFrames` has them.
+        As :class:`ik_node.kinematics.tree.kinematic_tree.MovingFrames` has them.
     bodies : (m, 13) array
         What each moving frame carries, in it: mass (kg), centre of mass (m), inertia tensor
         about that (kg m^2, row-major).

@@ -12,7 +12,7 @@ import numpy as np
 
 from ik_node.base.se3 import hat
 from ik_node.kinematics import jacobians, kernels
-from ik_node.kinematics.derivatives import followers, hessian, spatial_twists, time_derivative
+from ik_node.kinematics.jacobians import followers, hessian, spatial_twists, time_derivative
 
 TASK_ROWS = ('x', 'y', 'z', 'rx', 'ry', 'rz')  # linear, then angular
 FRAME_NAMES = ('base', 'tool', 'link')

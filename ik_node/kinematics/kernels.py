@@ -14,8 +14,7 @@ from math import atan2, cos, sin, sqrt
 from numba import njit
 import numpy as np
 
-from ik_node.base.compilation import cached_njit
-from ik_node.base.inner_functions import INNER_OPTIONS
+from ik_node.base.compilation import cached_njit, INNER_OPTIONS
 
 # contract: a * b + c may become one fused multiply-add; nothing else is reordered.
 NUMBA_OPTIONS = {'error_model': 'numpy', 'nogil': True, 'fastmath': {'contract'}}

@@ -4,10 +4,9 @@
 A robot description becomes a chain: what is known of an arm before anything moves.
 
     arm_search    Find the arm in a tree of links: its base link, its tip link and its joints
-    base_joints   Joints as rows of one degree of freedom each
     chain         Build a serial chain, as plain arrays, from a checked tree and two of its links
     joint_space   The coordinates of an arm or of a kinematic tree: their limits and their turns
-    joint_values  Check per-joint numbers that callers give
+    joints        Joints as rows of one degree of freedom each
     ros2_control  The ros2_control part of a robot description, for hardware that others simulate
     tool          The pose and the centre of mass of a tool, from the numbers of parameters
 """

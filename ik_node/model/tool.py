@@ -12,7 +12,7 @@ from ik_node.base.errors import ParameterError
 from ik_node.base.se3 import pose, rotation_from_rpy
 from ik_node.base.text import shown
 from ik_node.model.chain import MAX_TOOL_LENGTH_M
-from ik_node.model.joint_values import require_radians
+from ik_node.model.joints import require_radians
 
 
 def check_center_of_mass(center_of_mass: Sequence[float]) -> None:

@@ -23,9 +23,7 @@ from ik_node.collision.search.way_out import way_out
 from ik_node.kinematics.kernels import pose_row, tip_poses
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree
 from ik_node.model.joint_space import JointSpace
-from ik_node.motion.direct.collision_free import require_free
-from ik_node.motion.direct.point_to_point import plan_stop
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_stop, require_free, StartState
 from ik_node.motion.tool_path.timing import JointPath, timed_trajectory
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory

@@ -22,9 +22,12 @@ import numpy as np
 from ik_node.base.errors import IkNodeError, PathError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import Chain
-from ik_node.motion.direct.collision_free import require_free
-from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import (
+    plan_point_to_point,
+    plan_stop,
+    require_free,
+    StartState,
+)
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.goal import Goal

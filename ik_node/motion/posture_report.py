@@ -12,15 +12,13 @@ from ik_node.base.errors import IkNodeError
 from ik_node.base.text import quote
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.direct.collision_free import require_free
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, require_free, StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.goal import Goal
-from ik_node.solver.reachability import Colour, judge, Thresholds
 from ik_node.solver.result import Posture
 from ik_node.solver.solver import Solver
+from ik_node.solver.unreachable import Colour, judge, Thresholds
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,12 +29,9 @@ from ik_node.motion.change.active_trajectory import (
     RESTING_MOVE,
 )
 from ik_node.motion.detour import DETOUR_TIME_S, for_seconds, plan_detour
-from ik_node.motion.direct.collision_free import require_free
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, require_free, StartState
 from ik_node.motion.trajectory.limits import MIN_POINT_SPACING_S, MotionLimits
-from ik_node.motion.trajectory.point_times import merge_close
-from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
+from ik_node.motion.trajectory.trajectory import merge_close, MotionState, Trajectory
 from ik_node.motion.trajectory.validate import require_jerk, validate
 
 POINT_PERIOD_S = 0.1

@@ -3,8 +3,7 @@
 """
 The node: a goal comes in, a trajectory goes out.
 
-    components        The components of a configured node
-    created_entities  Entities created on a node during configuration, to destroy them at cleanup
-    node              The ik_node: goals in, joint trajectories out, one answer for each goal
-    recorder          Recordings of goals, for ik_replay: written beside the other work of the node
+    components  The components of a configured node
+    node        The ik_node: goals in, joint trajectories out, one answer for each goal
+    recorder    Recordings of goals, for ik_replay: written beside the other work of the node
 """

@@ -21,19 +21,18 @@ from ik_node.model.user_files.joint_limits_file import with_joint_limits
 from ik_node.motion.direct.point_to_point import warm_up
 from ik_node.motion.direct.torque_limits import TorqueLimits
 from ik_node.node.doors.motion_sequences import MotionSequences
-from ik_node.node.doors.moveit import offer_moveit
+from ik_node.node.doors.moveit_kinematics import offer_moveit
 from ik_node.node.doors.pose_actions import PoseActions
 from ik_node.node.execution.motion import Motion
 from ik_node.node.execution.outputs import make_output
 from ik_node.node.execution.pause import Pause
 from ik_node.node.goals.conversion import GoalConversion
-from ik_node.node.goals.goal_queue import GoalQueue
+from ik_node.node.goals.goal_queue import ActiveFlag, GoalQueue
 from ik_node.node.goals.preparation import Preparation
 from ik_node.node.intake.context import NodeParts
 from ik_node.node.intake.goal_starter import GoalStarter
-from ik_node.node.intake.goal_subscriptions import GoalSubscriptions
+from ik_node.node.intake.goal_subscriptions import GoalSubscriptions, Stopping
 from ik_node.node.intake.health import Health
-from ik_node.node.intake.stopping import Stopping
 from ik_node.node.recorder import Recorder
 from ik_node.node.robot.collisions import ground_notes, load_collisions, load_scene
 from ik_node.node.robot.robot import Robot, RobotHolder
@@ -41,27 +40,22 @@ from ik_node.node.robot.settings import make_settings, Settings, start_options
 from ik_node.node.scene.scene_changes import SceneChanges
 from ik_node.node.scene.scene_draft import SceneServices
 from ik_node.node.scene.scene_topics import SceneTopics
-from ik_node.node.show.clearance_display import ClearanceDisplay
+from ik_node.node.show.clearance import ClearanceDisplay
 from ik_node.node.show.display import Display
 from ik_node.node.show.posture_list import PostureList
 from ik_node.node.show.preview import Preview
 from ik_node.node.show.scene_display import SceneDisplay
-from ik_node.node.state.active_flag import ActiveFlag
-from ik_node.node.state.arm_state import ArmState
-from ik_node.node.state.callback_delay import CallbackDelay
+from ik_node.node.state.arm_state import ArmState, OtherJoints
+from ik_node.node.state.clocks import CallbackDelay, StampCheck, TimeJumps
 from ik_node.node.state.duplicate_names import DuplicateNames
 from ik_node.node.state.frames import Frames
-from ik_node.node.state.named_poses import PoseSaver, PoseTable
-from ik_node.node.state.other_joints import OtherJoints
-from ik_node.node.state.semantic_description import SemanticDescription
-from ik_node.node.state.stamp_check import StampCheck
-from ik_node.node.state.time_jumps import TimeJumps
+from ik_node.node.state.named_poses import PoseSaver, PoseTable, SemanticDescription
 from ik_node.node.state.tools import ToolList
 from ik_node.node.stream.jog import Jog
 from ik_node.node.stream.stream import Stream
 from ik_node.ros.description import Description
 from ik_node.ros.messages.status_messages import GoalState, home_text
-from ik_node.ros.middleware.message_origin import request_origin
+from ik_node.ros.middleware.clocks import request_origin
 from ik_node.ros.middleware.process import forget_garbage
 from ik_node.ros.parameters.node_parameters import other_than_default
 from ik_node.ros.parameters.tables import IK_NODE

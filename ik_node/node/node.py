@@ -4,23 +4,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 import traceback
+from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.action import ActionClient, ActionServer
 from rclpy.exceptions import NameValidationException
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ik_node.base.errors import IkNodeError, ParameterError, Reason
 from ik_node.motion.direct.ruckig_motion import NO_RUCKIG_NOTICE, RUCKIG_INSTALLED
 from ik_node.node.components import Components
-from ik_node.node.created_entities import CreatedEntities
-from ik_node.node.state.active_flag import ActiveFlag
-from ik_node.ros.middleware.qos_mismatch import QosLog
+from ik_node.node.goals.goal_queue import ActiveFlag
+from ik_node.ros.middleware.qos import QosLog
 from ik_node.ros.parameters.node_parameters import declare, plain, refused
 from ik_node.ros.parameters.tables import IK_NODE
+
+
+class CreatedEntities:
+    """Publishers, subscriptions, services, clients, timers, guards, actions of a node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._made: dict[Any, Callable[[Any], object]] = {}
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Record all entities created inside the block, also by libraries, also on errors."""
+        before = _entities(self._node)
+        try:
+            yield
+        finally:
+            self._made = {entity: destroy for entity, destroy in _entities(self._node).items()
+                          if entity not in before}
+
+    def destroy(self) -> None:
+        """Destroy the recorded entities."""
+        while self._made:
+            entity, destroy = self._made.popitem()
+            destroy(entity)
+        group = self._node.default_callback_group
+        # rclpy keeps dead references in the callback group.
+        group.entities = {reference for reference in group.entities if reference() is not None}
+
+
+def _entities(node: Node) -> dict[Any, Callable[[Any], object]]:
+    """Return the entities of a node, each with what destroys it."""
+    return {**dict.fromkeys(node.publishers, node.destroy_publisher),
+            **dict.fromkeys(node.subscriptions, node.destroy_subscription),
+            **dict.fromkeys(node.services, node.destroy_service),
+            **dict.fromkeys(node.clients, node.destroy_client),
+            **dict.fromkeys(node.timers, node.destroy_timer),
+            **dict.fromkeys(node.guards, node.destroy_guard_condition),
+            **{waitable: kind.destroy for waitable in node.waitables
+               for kind in (ActionClient, ActionServer) if isinstance(waitable, kind)}}
 
 
 class IkNode(QosLog, LifecycleNode):

@@ -5,7 +5,6 @@ Recordings of goals, and their repetition without robot and ROS.
 
     calls        Calls of the solver and the planners for a goal, as values
     json_values  Values of a recording as JSON
-    outcomes     What came of a call, as values that can be written and compared
     reading      Chain
     recording    Recordings of goals: one file with all that the solver and the planners were given
 

@@ -17,14 +17,21 @@ import numpy as np
 
 from ik_node.base.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.model.chain import Chain
-from ik_node.motion.change.path_rate import PathRate, plan_path_rate
-from ik_node.motion.change.path_resume import plan_path_resume
-from ik_node.motion.change.path_stop import PathStop, plan_path_stop
-from ik_node.motion.change.received_trajectory import joined_to, require_tip_speed
+from ik_node.motion.change.active_trajectory import joined_to, require_tip_speed
+from ik_node.motion.change.path_pace import (
+    PathRate,
+    PathStop,
+    plan_path_rate,
+    plan_path_resume,
+    plan_path_stop,
+)
 from ik_node.motion.detour import plan_detour
-from ik_node.motion.direct.collision_free import require_free, require_free_goal
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import (
+    plan_point_to_point,
+    require_free,
+    require_free_goal,
+    StartState,
+)
 from ik_node.motion.joint_path.motion_sequence import (
     plan_sequence,
     SequencedMotion,

@@ -20,7 +20,7 @@ from ik_node.collision.distances.other_joints import OtherJoint
 from ik_node.collision.scene.scene import MAX_SCENE_PARTS
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import parse_urdf, Tree
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits

@@ -50,8 +50,7 @@ from ik_node.replay.calls import (
     RemedyCall,
     SequenceCall,
 )
-from ik_node.replay.json_values import Entry, json_text
-from ik_node.replay.outcomes import differences, outcome_values
+from ik_node.replay.json_values import differences, Entry, json_text, outcome_values
 from ik_node.replay.reading import (
     read_bodies,
     read_call,

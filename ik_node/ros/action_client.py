@@ -18,7 +18,7 @@ from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.base.errors import ParameterError, Reason, TrajectoryError
-from ik_node.base.packages import how_to_install
+from ik_node.base.system import how_to_install
 from ik_node.motion.action_goal import conclusion, Execution
 from ik_node.motion.change.monitor import Verdict
 

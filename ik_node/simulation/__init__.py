@@ -3,11 +3,9 @@
 """
 A joint_trajectory_controller on simulated joints.
 
-    action_server    Action server follow_joint_trajectory of the simulated controller
     controller       A joint_trajectory_controller on simulated joints, without ROS
     joints           Simulated joints: how they follow their commands, and how they are measured
     node             The node sim_controller: a simulated joint_trajectory_controller and arm
-    options          The parameters of the sim_controller as one object
     physics          The joints of a URDF with gravity and position servos, simulated by MuJoCo
     pytest_fixtures  The simulated controller for the tests of other packages
 """

@@ -5,36 +5,161 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from rcl_interfaces.msg import SetParametersResult
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_node.base.errors import IkNodeError, ParameterError
 from ik_node.base.text import quote
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import Tree
-from ik_node.model.joint_values import one_per_joint
-from ik_node.motion.action_goal import ActiveGoal, Tolerances
+from ik_node.model.joints import one_per_joint
+from ik_node.motion.action_goal import ActiveGoal, GoalStatus, Tolerances
 from ik_node.motion.trajectory.trajectory import MotionState
-from ik_node.ros.action_client import action_type
+from ik_node.ros.action_client import ACTION_NAME, action_type
 from ik_node.ros.description import Description
 from ik_node.ros.middleware.clocks import steady_clock
-from ik_node.ros.middleware.periodic_report import PeriodicReport
-from ik_node.ros.middleware.process import forget_garbage
-from ik_node.ros.middleware.qos_mismatch import QosLog
+from ik_node.ros.middleware.process import forget_garbage, PeriodicReport
+from ik_node.ros.middleware.qos import QosLog
 from ik_node.ros.parameters.node_parameters import declare, options_of, plain, refused
 from ik_node.ros.parameters.tables import SIM_CONTROLLER
-from ik_node.simulation.action_server import TrajectoryServer
-from ik_node.simulation.controller import SimulatedController
-from ik_node.simulation.joints import LaggingPlant, Sensors
-from ik_node.simulation.options import SimulationOptions
+from ik_node.simulation.controller import ControllerOptions, Feedback, SimulatedController
+from ik_node.simulation.joints import Following, LaggingPlant, Measuring, Sensors
 from ik_node.simulation.physics import PhysicsPlant
+
+RESULT_TIMEOUT_S = 10  # for which the server keeps a result
+
+
+class TrajectoryServer:
+    """
+    Serves the action for a simulated controller.
+
+    rclpy executes the handle of a goal only when the goal has ended, because a waiting
+    coroutine would keep the executor busy; until then its status is ACCEPTED.
+
+    Parameters
+    ----------
+    offer : callable
+        Takes a trajectory and its ActiveGoal; returns why it is rejected, or None.
+    cancel : callable
+        Cancels an ActiveGoal.
+
+    """
+
+    def __init__(self, node: Node, kind: Any, offer: Callable[[Any, ActiveGoal], str | None],
+                 cancel: Callable[[ActiveGoal], None]) -> None:
+        self._kind = kind
+        self._node = node
+        self._offer = offer
+        self._cancel = cancel
+        self._open: list[tuple[Any, ActiveGoal]] = []
+        self._ended: dict[bytes, ActiveGoal] = {}
+        self._offered: ActiveGoal | None = None
+        self._server = ActionServer(
+            node, kind, ACTION_NAME, execute_callback=self._finish, goal_callback=self._on_goal,
+            handle_accepted_callback=self._on_accepted,
+            # update() cancels the goal once the handle is cancelling.
+            cancel_callback=lambda handle: CancelResponse.ACCEPT, result_timeout=RESULT_TIMEOUT_S)
+
+    def _on_goal(self, goal: Any) -> GoalResponse:
+        offered = ActiveGoal(goal)
+        if self._offer(goal.trajectory, offered) is not None:
+            return GoalResponse.REJECT
+        self._offered = offered
+        return GoalResponse.ACCEPT
+
+    def _on_accepted(self, handle: Any) -> None:
+        self._open.append((handle, self._offered))
+
+    def update(self, controller: SimulatedController) -> None:
+        """Publish the feedback of the last cycle and the results of goals that have ended."""
+        for handle, goal in self._open[:]:
+            if goal.outcome is None and handle.is_cancel_requested:
+                self._cancel(goal)
+            if goal.outcome is not None:
+                self._open.remove((handle, goal))
+                self._ended[bytes(handle.goal_id.uuid)] = goal
+                handle.execute()
+            elif controller.feedback is not None and controller.is_judging(goal):
+                handle.publish_feedback(self._feedback(controller.joints, controller.feedback))
+
+    def _finish(self, handle: Any) -> Any:
+        status, code, text = self._ended.pop(bytes(handle.goal_id.uuid)).outcome
+        {GoalStatus.SUCCEEDED: handle.succeed, GoalStatus.ABORTED: handle.abort,
+         GoalStatus.CANCELED: handle.canceled}[status]()
+        return self._kind.Result(error_code=int(code), error_string=text)
+
+    def _feedback(self, joints: tuple[str, ...], feedback: Feedback) -> Any:
+        message = self._kind.Feedback(joint_names=list(joints))
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        message.desired = _point(feedback.desired)
+        message.actual = _point(feedback.actual)
+        message.error = JointTrajectoryPoint(positions=feedback.error.tolist())
+        return message
+
+
+def _point(state: MotionState) -> JointTrajectoryPoint:
+    return JointTrajectoryPoint(positions=state.q.tolist(), velocities=state.qd.tolist(),
+                                accelerations=state.qdd.tolist())
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """
+    The fields that the rows of ``ros.parameters.SIM_CONTROLLER`` fill, and are described in.
+
+    Attributes
+    ----------
+    robot_description, urdf_file, base_link, tip_link : str
+    rate : float
+        Hz.
+    initial_positions : tuple of float
+        Rad or m; () = the middle of each joint range.
+    fixed_joints : bool
+        Whether joints outside the chain are published, too.
+    physics : bool
+        Whether MuJoCo simulates the arm.
+    path_tolerance, goal_tolerance : tuple of float
+        Rad or m, one value or one per joint; 0 = no check.
+    goal_time : float
+        s; 0 = no limit.
+    blocked_joints : tuple of str
+        '' names none.
+    seed : int
+        Of the noise and the losses.
+    controller : ControllerOptions
+    following : Following
+    measuring : Measuring
+
+    """
+
+    robot_description: str
+    urdf_file: str
+    base_link: str
+    tip_link: str
+    rate: float
+    initial_positions: tuple[float, ...]
+    fixed_joints: bool
+    physics: bool
+    path_tolerance: tuple[float, ...]
+    goal_tolerance: tuple[float, ...]
+    goal_time: float
+    blocked_joints: tuple[str, ...]
+    seed: int
+    controller: ControllerOptions
+    following: Following
+    measuring: Measuring
+
 
 MIN_MOVING_SPEED = 1e-3  # rad/s or m/s
 

@@ -5,13 +5,9 @@ Inverse kinematics: postures for a pose, with the joint limits, or why there are
 
     arm_geometry   Whether the inverse kinematics of an arm has a closed form
     batch          Solving many goals in parallel, on all cores of this machine or on an executor
-    branch_labels  Names of the branches of six-axis arms: shoulder, elbow, wrist
     branches       All solutions of a goal, and the choice among them
-    choices        Names of the methods of a solver, and of the choices among its solutions
-    free_postures  The choice among the solutions of a goal that are free of collisions
     goal           The goal of a solve: a pose and its tolerances
     options        The options of a solver
-    reachability   Whether a goal can be reached, and how well
     remedy         What makes a refused goal possible
     remedy_search  What would make a refused goal possible
     result         The result of a solve, and the metrics of a posture

@@ -14,7 +14,8 @@ import numpy as np
 
 from ik_node.base.errors import GoalError, ParameterError, Reason
 from ik_node.model.chain import Chain
-from ik_node.model.joint_values import real_array
+from ik_node.model.joints import real_array
+from ik_node.solver.branches import PostureCheck
 from ik_node.solver.descent.layout import (
     FARTHEST_SEED,
     JOINT_VALUES,
@@ -24,7 +25,6 @@ from ik_node.solver.descent.layout import (
     SOLVED_FLAG,
     STEP_COUNT,
 )
-from ik_node.solver.free_postures import PostureCheck
 from ik_node.solver.goal import goal_matrices
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Result, SUCCESS_REASONS

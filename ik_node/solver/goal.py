@@ -19,7 +19,7 @@ from ik_node.base.se3 import (
     rotation_log,
 )
 from ik_node.base.text import shown
-from ik_node.model.joint_values import real_array
+from ik_node.model.joints import real_array
 
 DOUBLE_TYPE = np.dtype(float)
 EXACT_TOLERANCE = (0.0,) * 6

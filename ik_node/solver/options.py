@@ -1,20 +1,48 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The options of a solver."""
+"""
+The options of a solver.
+
+Names of the methods of a solver, and of the choices among its solutions.
+
+The compiled method is part of the solver.  Packages above it register others when they are
+imported; METHOD_PACKAGES are imported when another method is first used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from math import isnan
 from numbers import Integral, Real
 from typing import TypedDict
 
 import numpy as np
 
-from ik_node.base.errors import ParameterError
+from ik_node.base.errors import ParameterError, Reason
 from ik_node.base.text import shown
-from ik_node.solver.choices import COMPILED_METHOD, methods, SOLUTION_CHOICES
+
+COMPILED_METHOD = 'damped'
+SOLUTION_CHOICES = ('first', 'nearest', 'centred', 'manipulable')
+METHOD_PACKAGES = ('ik_node.textbook',)
+
+# Arguments and result as of ik_node.textbook.attempt.solve_by_method.
+Solve = Callable[..., Reason]
+_registered: dict[str, Solve] = {}
+
+
+def register(names: Iterable[str], solve: Solve) -> None:
+    """Register the function that solves by these methods."""
+    _registered.update(dict.fromkeys(names, solve))
+
+
+def methods() -> dict[str, Solve]:
+    """Return the functions that solve by other methods than the compiled one, by name."""
+    for package in METHOD_PACKAGES:
+        import_module(package)
+    return _registered
+
 
 # Options that textbook methods do not know, and their defaults.
 DAMPED_ONLY = {'weights': (1.0,), 'posture': (), 'posture_gains': (0.0,),

@@ -24,7 +24,6 @@ from ik_node.base.se3 import rotation_about, rotation_from_quaternion, rotation_
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import Chain
 from ik_node.solver.branches import all_solutions, leaves_freedom
-from ik_node.solver.choices import COMPILED_METHOD
 from ik_node.solver.descent.layout import (
     BOX_AXES,
     BOX_WIDTHS,
@@ -41,6 +40,7 @@ from ik_node.solver.descent.layout import (
     WALK_TO_REST,
 )
 from ik_node.solver.goal import Goal
+from ik_node.solver.options import COMPILED_METHOD
 from ik_node.solver.remedy import (
     OtherOption,
     Remedy,

@@ -16,10 +16,18 @@ from numpy import ndarray
 from ik_node.base.compilation import compilation_told
 from ik_node.base.errors import ParameterError, Reason
 from ik_node.model.chain import Chain
-from ik_node.model.joint_values import real_array
+from ik_node.model.joints import real_array
 from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
-from ik_node.solver.branches import all_solutions, SELECTION_KEYS
-from ik_node.solver.choices import COMPILED_METHOD, methods
+from ik_node.solver.branches import (
+    all_solutions,
+    choose_free,
+    EXACT_AXES,
+    free_solutions,
+    many_free_solutions,
+    only_free,
+    PostureCheck,
+    SELECTION_KEYS,
+)
 from ik_node.solver.descent.entry import bias_rows, NO_POSE, NO_SEED
 from ik_node.solver.descent.layout import (
     FARTHEST_SEED,
@@ -33,14 +41,6 @@ from ik_node.solver.descent.layout import (
     SOLVED_FLAG,
     STEP_COUNT,
 )
-from ik_node.solver.free_postures import (
-    choose_free,
-    EXACT_AXES,
-    free_solutions,
-    many_free_solutions,
-    only_free,
-    PostureCheck,
-)
 from ik_node.solver.goal import (
     checked_pose,
     DOUBLE_TYPE,
@@ -48,7 +48,7 @@ from ik_node.solver.goal import (
     Goal,
     goal_matrix,
 )
-from ik_node.solver.options import SolverOptions
+from ik_node.solver.options import COMPILED_METHOD, methods, SolverOptions
 from ik_node.solver.result import Posture, Result
 from ik_node.solver.tables import Query, Tables
 from ik_node.solver.unreachable import explain, last_attempt, settle_nearest

@@ -15,7 +15,7 @@ from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote, shown
 from ik_node.kinematics.kernels import tip_poses
 from ik_node.model.chain import Chain
-from ik_node.model.joint_values import one_per_joint
+from ik_node.model.joints import one_per_joint
 from ik_node.solver.arm_geometry import closed_form_of
 from ik_node.solver.closed_form.closed_form import ANSWER_SIZE, MAX_BRANCHES
 from ik_node.solver.descent.entry import bias_rows, NO_POSE, NO_SEED, solve_rows

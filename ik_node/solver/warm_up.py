@@ -26,10 +26,8 @@ from ik_node.solver.descent.layout import (
     POSE_SIZE,
     SETTINGS_SIZE,
 )
-from ik_node.solver.descent.nearest import nearest_row
-from ik_node.solver.descent.self_motion import walk
-from ik_node.solver.descent.tree_damped import attempt_tree, WalkRule
-from ik_node.solver.descent.tree_step import TipGoals, TreeProblem
+from ik_node.solver.descent.nearest import nearest_row, walk
+from ik_node.solver.descent.tree_damped import attempt_tree, TipGoals, TreeProblem, WalkRule
 
 
 @lru_cache(maxsize=None)

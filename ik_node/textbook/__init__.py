@@ -3,27 +3,22 @@
 """
 The textbook methods of inverse kinematics: readable code, one formula per step.
 
-    attempt            One attempt of a textbook method from one seed
-    ccd                Cyclic coordinate descent: one joint at a time, from the tip to the base
-    extended_jacobian  Steps by extended Jacobians: added rows make the joint step unique
-    iterations         From steps to iterates: Euler steps, line search, null-space control
-    lagrange           The best posture at a goal by Lagrange multipliers
-    locked_joints      Chains with locked joints
-    methods            The textbook methods by name
-    minimisers         Methods that minimise ``f = |e|^2 / 2``, whose gradient is ``-J^T e``
-    options            Options of the textbook methods
-    problem            A task with joint limits: unknowns x, residual e(x) and Jacobian J(x)
-    solve              Solve by a textbook method
-    steps              Steps by inverses of the Jacobian
-    task               The error of a posture and its exact Jacobian, used by all methods
-    two_link           The arm of two links in a plane, in closed form by the law of cosines
+    attempt     One attempt of a textbook method from one seed
+    ccd         Cyclic coordinate descent: one joint at a time, from the tip to the base
+    iterations  From steps to iterates: Euler steps, line search, null-space control
+    lagrange    The best posture at a goal by Lagrange multipliers
+    methods     The textbook methods by name
+    options     Options of the textbook methods
+    problem     A task with joint limits: unknowns x, residual e(x) and Jacobian J(x)
+    steps       Steps by inverses of the Jacobian
+    task        The error of a posture and its exact Jacobian, used by all methods
+    two_link    The arm of two links in a plane, in closed form by the law of cosines
 """
 
-from ik_node.solver.choices import register
-from ik_node.textbook.attempt import Attempt, descend, Ending
+from ik_node.solver.options import register
+from ik_node.textbook.attempt import Attempt, descend, Ending, solve_by_method
 from ik_node.textbook.methods import Method, TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions, Limits
-from ik_node.textbook.solve import solve_by_method
 
 __all__ = ['Attempt', 'ClassicOptions', 'Ending', 'Limits', 'METHODS', 'Method', 'descend']
 

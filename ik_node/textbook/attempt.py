@@ -4,22 +4,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from itertools import chain as in_turn
+from time import perf_counter
 
 import numpy as np
 
-from ik_node.base.errors import ParameterError
+from ik_node.base.errors import ParameterError, Reason
 from ik_node.base.text import quote
 from ik_node.model.chain import Chain
+from ik_node.solver.branches import nearest_inside
+from ik_node.solver.descent.layout import (
+    JointRows,
+    LAST_ATTEMPT,
+    SOLVED_FLAG,
+    SQUARED_ERROR,
+    STEP_COUNT,
+)
 from ik_node.solver.goal import Goal
+from ik_node.solver.options import SolverOptions
+from ik_node.solver.tables import Query
 from ik_node.textbook.iterations import met
-from ik_node.textbook.locked_joints import hold
 from ik_node.textbook.methods import Method, TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.problem import Point, Problem
-from ik_node.textbook.task import Task
+from ik_node.textbook.task import hold, Task
 
 PROGRESS_RATIO = 0.99  # a step makes progress if |e| falls below this share of its best value
 
@@ -212,3 +222,53 @@ def _seed(chain: Chain, q0: np.ndarray) -> np.ndarray:
     if q.shape != (chain.n,) or not np.isfinite(q).all():
         raise ParameterError(f'a seed needs {chain.n} finite numbers, one per joint')
     return q
+
+
+IMPROVING_METHOD = 'damped_least_squares'  # from the restarts of a method with a guess
+SHARED_OPTIONS = ({field.name for field in fields(ClassicOptions)}
+                  & set(SolverOptions.__dataclass_fields__))
+
+
+def solve_by_method(options: SolverOptions, goal: Goal, query: Query, began: float) -> Reason:
+    """
+    Try the seeds, then the postures of the table whose tips are nearest to the goal.
+
+    A solution of the method is checked by the compiled kinematics.
+
+    Parameters
+    ----------
+    query : Query
+        Its answer is written: the solution, or the best attempt.
+    began : float
+        When the call began, by the performance counter (s).
+
+    Returns
+    -------
+    Reason
+        SOLVED, NO_SOLUTION or DEADLINE.
+
+    """
+    classic = ClassicOptions(**{name: getattr(options, name) for name in SHARED_OPTIONS})
+    chain, answer, rows = query.chain, query.answer, JointRows(*query.joints)
+    # What was learned beforehand is the same from each start, so it is asked once.
+    method = options.method if TEXTBOOK_METHODS[options.method].guess is None \
+        else IMPROVING_METHOD
+    steps, status = 0, Reason.NO_SOLUTION
+    answer[SQUARED_ERROR] = np.inf
+    restarts = query.tables.nearest_postures(query.T[0])[:options.max_restarts]
+    starts = in_turn(query.seeds[0], restarts)
+    for attempt, start in enumerate(starts):
+        if attempt > 0 and perf_counter() - began > options.deadline:
+            status = Reason.DEADLINE
+            break
+        start = np.clip(start, rows.lower, rows.upper)
+        ended = descend(options.method if attempt == 0 else method, chain, goal, start, classic)
+        steps += ended.iterations
+        q, _ = nearest_inside(chain, ended.q[None], query.seed, query.joints)
+        trial = query.check(q[0])
+        if query.improves(trial):
+            answer[:] = trial
+        answer[STEP_COUNT], answer[LAST_ATTEMPT] = steps, attempt
+        if trial[SOLVED_FLAG] == 1.0:
+            return Reason.SOLVED
+    return status

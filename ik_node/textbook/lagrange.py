@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ik_node.base.se3 import hat
-from ik_node.kinematics.derivatives import followers
+from ik_node.kinematics.jacobians import followers
 from ik_node.textbook.iterations import bounded, MAX_BIAS_STEP, met, shortened
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.problem import Point, Problem

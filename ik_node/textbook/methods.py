@@ -9,7 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ik_node.textbook import extended_jacobian, iterations, minimisers, steps
+from ik_node.textbook import (
+    iterations,
+    iterations as minimisers,
+    steps,
+    steps as extended_jacobian,
+)
 from ik_node.textbook.by_example.key_postures import key_postures
 from ik_node.textbook.by_example.neural_network import neural_network
 from ik_node.textbook.ccd import ccd

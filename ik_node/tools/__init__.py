@@ -3,13 +3,12 @@
 """
 The executables: one file or folder a command.
 
-    echo         Print the messages of a topic
-    jog          Move the tip by a keyboard, a gamepad or a SpaceMouse
-    jog_devices  Keyboard, gamepad and SpaceMouse input as a twist, each component in [-1, 1]
-    param        Read and set parameters of a running node
-    pose_files   Files of poses: YAML as in examples/goals.yaml, and CSV
-    replay       Repeat the calls of a recording, and say what differs
-    send_goal    Send one goal to a running node, wait, and print its answer
-    stop         Bring the arm to rest
-    teach        Keep waypoints, record motions of an arm, and play them back
+    echo        Print the messages of a topic
+    jog         Move the tip by a keyboard, a gamepad or a SpaceMouse
+    param       Read and set parameters of a running node
+    pose_files  Files of poses: YAML as in examples/goals.yaml, and CSV
+    replay      Repeat the calls of a recording, and say what differs
+    send_goal   Send one goal to a running node, wait, and print its answer
+    stop        Bring the arm to rest
+    teach       Keep waypoints, record motions of an arm, and play them back
 """

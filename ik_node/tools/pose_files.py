@@ -14,9 +14,9 @@ from typing import Any
 import yaml
 
 from ik_node.base.errors import ParameterError
-from ik_node.model.joint_values import require_radians
+from ik_node.model.joints import require_radians
 from ik_node.model.user_files.plain_yaml import YAML_ERRORS
-from ik_node.ros.messages.rotations import quaternion_from_rpy
+from ik_node.ros.messages.conversion import quaternion_from_rpy
 
 CSV_COLUMNS = {6: 'x,y,z,roll,pitch,yaw', 7: 'x,y,z,qx,qy,qz,qw'}
 

@@ -11,7 +11,7 @@ import sys
 from ik_node.base.compilation import compilation_told
 from ik_node.base.errors import IkNodeError, Reason
 from ik_node.base.text import printable, quote
-from ik_node.replay.outcomes import summary
+from ik_node.replay.json_values import summary
 from ik_node.replay.recording import (
     load,
     made_with,

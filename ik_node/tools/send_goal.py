@@ -22,12 +22,11 @@ from ik_node.base.errors import IkNodeError, ParameterError
 from ik_node.base.text import printable, quote
 from ik_node.client.goals import GoalMethods
 from ik_node.client.poses import PoseLike
-from ik_node.model.joint_values import require_radians
+from ik_node.model.joints import require_radians
 from ik_node.motion.joint_path.taught_path import TaughtPath
-from ik_node.ros.messages.conversion import make_pose, quaternion_of
+from ik_node.ros.messages.conversion import make_pose, quaternion_from_rpy, quaternion_of
 from ik_node.ros.messages.goal_answers import GoalAnswers, GoalValues
 from ik_node.ros.messages.goal_kinds import goal_options, Orientation
-from ik_node.ros.messages.rotations import quaternion_from_rpy
 from ik_node.ros.messages.status_messages import GoalState, is_final, plain_values, stamp_text
 from ik_node.ros.middleware.handshake import greet, wait_for
 from ik_node.ros.middleware.process import run_tool

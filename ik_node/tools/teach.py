@@ -19,7 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from ik_node.base.errors import IkNodeError, ParameterError
-from ik_node.base.signals import INTERRUPTED_CODE
+from ik_node.base.system import INTERRUPTED_CODE
 from ik_node.base.text import printable, quote
 from ik_node.motion.joint_path.taught_path import TaughtPath
 from ik_node.ros.middleware.handshake import wait_for

@@ -19,8 +19,8 @@ from rclpy.node import Node
 from ik_node.base.errors import GoalError
 from ik_node.base.se3 import distance
 from ik_node.ros.messages.conversion import matrix_from_pose
+from ik_node.ros.messages.motion_primitives import mounted_tool
 from ik_node.ros.messages.status_messages import values_of
-from ik_node.ros.messages.tool_messages import mounted_tool
 from ik_node.ros.middleware.clocks import steady_clock
 from ik_node.ros.middleware.qos import LATCHED_QOS
 from ik_node.ui.node_client import Answer, Commands, Kind

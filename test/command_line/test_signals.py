@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from ik_node.base.signals import END_SIGNALS, signals_deferred
+from ik_node.base.system import END_SIGNALS, signals_deferred
 
 
 @pytest.mark.parametrize('number', END_SIGNALS)

@@ -5,7 +5,7 @@
 import pytest
 
 from ik_node.tools.arguments.jog import axis_table, parse
-from ik_node.tools.jog_devices import (
+from ik_node.tools.jog import (
     DEVICE_HOLD_S,
     Joystick,
     KEY_HELP,

@@ -23,7 +23,7 @@ except ImportError:
 
 with atheris.instrument_imports(include=[
         'ik_node.model', 'ik_node.base.se3', 'ik_node.ros.messages.conversion',
-        'ik_node.ros.messages.rotations', 'urdf_parser_py']):
+        'ik_node.ros.messages.conversion', 'urdf_parser_py']):
     from ik_node.base.errors import IkNodeError
     from ik_node.model.chain import make_chain
     from ik_node.model.description.shapes import link_shapes

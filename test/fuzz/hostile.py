@@ -17,8 +17,8 @@ import numpy as np
 import robots
 
 from ik_node.base.errors import IkNodeError, Reason
-from ik_node.solver.choices import SOLUTION_CHOICES
 from ik_node.solver.goal import EXACT_TOLERANCE, Goal
+from ik_node.solver.options import SOLUTION_CHOICES
 from ik_node.solver.solver import Solver
 from ik_node.textbook import TEXTBOOK_METHODS
 

@@ -10,8 +10,8 @@ from numba.core.types.functions import BaseFunction
 import numpy as np
 import pytest
 
-from ik_node.base import call_types
-from ik_node.base.call_types import call_types_kept
+from ik_node.base import compilation as call_types
+from ik_node.base.compilation import call_types_kept
 from ik_node.kinematics.kernels import compiled, inner
 
 USUAL = BaseFunction.get_call_type
@@ -20,7 +20,7 @@ import numba
 from numba.core.types import functions
 usual, resolve = functions.BaseFunction, functions.BaseFunction.get_call_type
 {change}  # as in a numba that is built in another way
-from ik_node.base.call_types import call_types_kept
+from ik_node.base.compilation import call_types_kept
 functions.BaseFunction, usual.get_call_type = usual, resolve
 with call_types_kept():
     assert usual.get_call_type is resolve

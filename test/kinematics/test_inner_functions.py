@@ -14,7 +14,7 @@ SCRIPT = """
 from numba.core import typed_passes
 taken = typed_passes.IRLegalization
 del typed_passes.IRLegalization  # as in a numba that is built in another way
-from ik_node.base.inner_functions import INNER_OPTIONS
+from ik_node.base.compilation import INNER_OPTIONS
 typed_passes.IRLegalization = taken
 from ik_node.kinematics.kernels import inner, NUMBA_OPTIONS
 from numba import njit

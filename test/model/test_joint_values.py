@@ -10,7 +10,7 @@ import robots
 
 from ik_node.base.errors import ParameterError
 from ik_node.collision.scene.scene_file import read_scene
-from ik_node.model.joint_values import outside_limits, require_radians
+from ik_node.model.joints import outside_limits, require_radians
 from ik_node.model.tool import tool_pose
 from ik_node.tools.pose_files import read_poses
 

@@ -16,8 +16,7 @@ from ik_node.kinematics.arm import Arm
 from ik_node.model.description.mesh_files import resolve
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.model.ros2_control import HARDWARE_KINDS, with_hardware
-from ik_node.model.user_files.preset_description import description_file, description_text
-from ik_node.model.user_files.presets import read_preset
+from ik_node.model.user_files.presets import description_file, description_text, read_preset
 from ik_node.solver.solver import Solver
 
 RANDOM_POSES = 100

@@ -9,8 +9,12 @@ import pytest
 import ik_node
 from ik_node.base.errors import ParameterError, UrdfError
 from ik_node.model.description.mesh_files import resolve
-from ik_node.model.user_files.preset_description import description_file, description_text
-from ik_node.model.user_files.presets import preset_names, read_preset
+from ik_node.model.user_files.presets import (
+    description_file,
+    description_text,
+    preset_names,
+    read_preset,
+)
 from ik_node.ros.parameters.tables import IK_NODE
 
 OWN_ARMS = 'six_axis_arm', 'parallel_axes_arm'

@@ -9,7 +9,7 @@ import pytest
 
 import ik_node
 from ik_node.base.errors import UrdfError
-from ik_node.base.share import share_file
+from ik_node.base.system import share_file
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf, read_urdf
 from ik_node.model.ros2_control import controller_parameters, HARDWARE_KINDS, with_hardware

@@ -18,8 +18,7 @@ from ik_node.motion.change.active_trajectory import (
     rescheduled,
     SpliceTiming,
 )
-from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop, StartState
 from ik_node.motion.trajectory.interpolation import state_at
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory

@@ -15,7 +15,7 @@ from ik_node.collision.scene.scene import Scene
 from ik_node.collision.search import path_search
 from ik_node.motion import detour
 from ik_node.motion.detour import plan_detour
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import validate

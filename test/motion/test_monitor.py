@@ -12,8 +12,7 @@ import robots
 
 from ik_node.base.errors import Reason
 from ik_node.motion.change.monitor import Monitor, MonitorOptions
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.trajectory.interpolation import state_at
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState

@@ -17,8 +17,7 @@ import robots
 from ik_node.base.errors import IkNodeError, PathError, Reason
 from ik_node.base.se3 import pose, rotation_about
 from ik_node.collision.scene.scene import Scene
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError
 from ik_node.motion.motion_remedies import find_motion_remedies, JointMotion, OfPose, OtherStart
 from ik_node.motion.tool_path.options import PathOptions

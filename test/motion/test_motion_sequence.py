@@ -14,8 +14,7 @@ import robots
 
 from ik_node.base.errors import IkNodeError, PathError, Reason
 from ik_node.collision.scene.scene import Scene
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.joint_path.motion_sequence import plan_sequence, SequencedMotion
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.trajectory.trajectory import MotionState

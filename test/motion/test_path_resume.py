@@ -12,10 +12,8 @@ import pytest
 import robots
 
 from ik_node.base.errors import TrajectoryError
-from ik_node.motion.change.path_resume import plan_path_resume
-from ik_node.motion.change.path_stop import plan_path_stop
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.change.path_pace import plan_path_resume, plan_path_stop
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.trajectory.sampling import states_at
 from ik_node.motion.trajectory.trajectory import MotionState

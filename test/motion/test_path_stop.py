@@ -13,10 +13,9 @@ import robots
 
 from ik_node.collision.distances.certificate import certify
 from ik_node.collision.scene.scene import Scene
-from ik_node.motion.change import path_stop
-from ik_node.motion.change.path_stop import plan_free_stop, plan_path_stop
-from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.change import path_pace as path_stop
+from ik_node.motion.change.path_pace import plan_free_stop, plan_path_stop
+from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop, StartState
 from ik_node.motion.trajectory.interpolation import segments
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.sampling import states_at

@@ -19,8 +19,8 @@ from ik_node.motion.direct.point_to_point import (
     MAX_SAMPLED_POINTS,
     plan_point_to_point,
     plan_stop,
+    StartState,
 )
-from ik_node.motion.direct.start_state import StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import JERK_SLACK, require_jerk, validate

@@ -8,13 +8,12 @@ import robots
 
 from ik_node import Goal, Solver
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.posture_report import postures_of, report_posture
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
-from ik_node.solver.reachability import Colour, Thresholds
 from ik_node.solver.result import Posture
+from ik_node.solver.unreachable import Colour, Thresholds
 
 
 @pytest.mark.parametrize('name', ['six_axis_arm', 'panda'])

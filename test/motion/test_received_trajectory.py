@@ -9,9 +9,8 @@ import pytest
 import robots
 
 from ik_node.base.errors import TrajectoryError
-from ik_node.motion.change.received_trajectory import joined_to, require_tip_speed
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.change.active_trajectory import joined_to, require_tip_speed
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.trajectory.interpolation import segments
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.trajectory.trajectory import MotionState

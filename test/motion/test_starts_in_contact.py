@@ -27,11 +27,9 @@ from ik_node.collision.distances.other_joints import OtherJoint, REST_ROOM
 from ik_node.collision.scene.scene import Scene
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
-from ik_node.motion.change.path_stop import plan_free_stop
+from ik_node.motion.change.path_pace import plan_free_stop
 from ik_node.motion.detour import plan_detour
-from ik_node.motion.direct.collision_free import require_free
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, require_free, StartState
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.jog import JogCommand
 from ik_node.motion.trajectory.limits import MotionLimits

@@ -15,8 +15,7 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
 from ik_node.motion.change.thinning import thinned
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.limits import MotionLimits

@@ -17,11 +17,10 @@ from ik_node.base.errors import ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
 from ik_node.motion.direct import ruckig_motion
-from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop, StartState
 from ik_node.motion.trajectory.interpolation import state_at
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
-from ik_node.motion.trajectory.tip_speed import MAX_TIP_POINTS, tip_path, tip_rates
+from ik_node.motion.trajectory.sampling import MAX_TIP_POINTS, tip_path, tip_rates
 from ik_node.motion.trajectory.trajectory import MotionState
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'

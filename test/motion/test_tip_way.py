@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
-from ik_node.motion.joint_path.tip_way import passing_times, TipWay
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
+from ik_node.motion.joint_path.waypoints import passing_times, TipWay
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 

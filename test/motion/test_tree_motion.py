@@ -14,8 +14,7 @@ from ik_node import load_tree
 from ik_node.base.errors import ParameterError, Reason, TrajectoryError
 from ik_node.collision.search import path_search
 from ik_node.motion.change.active_trajectory import ActiveTrajectory, Measurement
-from ik_node.motion.direct.point_to_point import plan_stop
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_stop, StartState
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.tree_motion import (
     carried_out,

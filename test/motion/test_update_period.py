@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from ik_node.motion.change.active_trajectory import ActiveTrajectory, rescheduled
-from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop, StartState
+from ik_node.motion.trajectory.controller_rules import UpdatePeriodEstimator
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
-from ik_node.motion.trajectory.update_period import UpdatePeriodEstimator
 from ik_node.motion.trajectory.validate import validate
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 

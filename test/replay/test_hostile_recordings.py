@@ -14,7 +14,7 @@ import robots
 
 from ik_node.base.errors import IkNodeError, ParameterError, Reason
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits

@@ -17,7 +17,7 @@ from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
@@ -42,7 +42,7 @@ from ik_node.replay.calls import (
     SequenceCall,
     SolveCall,
 )
-from ik_node.replay.outcomes import outcome_values
+from ik_node.replay.json_values import outcome_values
 from ik_node.replay.recording import AnsweredGoal, recording_bytes
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver

@@ -30,9 +30,9 @@ from trajectory_msgs.msg import JointTrajectory
 from benchmarks.takeover.judge import judge
 from ik_node.ros.action_client import action_type
 from ik_node.ros.middleware.executor import make_executor
-from ik_node.simulation.action_server import TrajectoryServer
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 from ik_node.simulation.joints import Following, LaggingPlant
+from ik_node.simulation.node import TrajectoryServer
 
 FASTEST_STATES = 0.004  # s, between two joint states
 

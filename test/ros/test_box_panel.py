@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_node.ros.messages.body_markers import PAGE_BOX_NAME
+from ik_node.ros.messages.markers import PAGE_BOX_NAME
 
 pytestmark = pytest.mark.skipif(find_spec('viser') is None,
                                 reason='viser is not installed (extra "viewer")')

@@ -26,7 +26,7 @@ def test_importing_the_client_is_quick():
             '{"numba", "ruckig", "scipy", "trimesh"}\n'
             # The table of parameters names the choices of the solver; that loads nothing else.
             'heavy |= {name for name in sys.modules if name.startswith("ik_node.solver.")} - '
-            '{"ik_node.solver.choices"}\n'
+            '{"ik_node.solver.options"}\n'
             'assert not heavy, heavy\n')
     ran = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

@@ -18,10 +18,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ik_node.collision.bodies.unchecked import Unchecked
 from ik_node.collision.distances.model import Clearance, CollisionModel
 from ik_node.collision.scene.scene import Scene
-from ik_node.node.show.clearance_display import ClearanceDisplay
-from ik_node.node.show.clearance_markers import clearance_markers, clearance_text
-from ik_node.node.show.latched_markers import DISPLAY_DELAY_S, LatchedMarkers
-from ik_node.ros.messages.body_markers import BODY_GROWTH_M
+from ik_node.node.show.clearance import clearance_markers, clearance_text, ClearanceDisplay
+from ik_node.node.show.scene_display import DISPLAY_DELAY_S, LatchedMarkers
+from ik_node.ros.messages.markers import BODY_GROWTH_M
 
 NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)

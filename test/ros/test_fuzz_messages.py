@@ -41,7 +41,7 @@ from test_scene_messages import cloud_of
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_node.node.stream.jog_messages import joint_jog_type
+from ik_node.node.stream.jog import joint_jog_type
 from ik_node.ros.middleware.qos import LATCHED_QOS
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]

@@ -5,7 +5,7 @@
 from harness import ARM, COLD_START, process
 import pytest
 
-from ik_node.ros.parameters.given_parameters import complaints
+from ik_node.ros.parameters.node_parameters import complaints
 from ik_node.ros.parameters.tables import IK_NODE
 
 KNOWN = [row.name for row in IK_NODE]

@@ -15,7 +15,7 @@ from rclpy.clock import ClockType
 from rclpy.time import Time
 
 from ik_node.base.errors import GoalError, Reason
-from ik_node.node.state.stamp_check import FUTURE_SLACK_S, message_age, StampCheck
+from ik_node.node.state.clocks import FUTURE_SLACK_S, message_age, StampCheck
 from ik_node.ros.messages.conversion import matrices_from_poses, matrix_from_pose
 
 NOW = 1_000_000_000_000  # ns

@@ -59,7 +59,7 @@ sys.addaudithook(_watch)
 def test_meshes(tmp_path, name):
     """Drawn, or a warning and primitives in its place; nothing outside its folder is read."""
     global OPENED
-    from ik_node.ui.viewer.drawing.link_meshes import link_bodies
+    from ik_node.ui.viewer.drawing.robot_view import link_bodies
     (tmp_path / name).write_bytes(BODIES[name])
     tree = parse_urdf(ARM.read_text().replace(
         '<link name="tool0"/>', '<link name="tool0"><visual><geometry><mesh '

@@ -30,7 +30,7 @@ from sensor_msgs.msg import Joy
 from std_srvs.srv import SetBool
 from streams import HERE, speeds, Target
 
-from ik_node.node.stream.jog_messages import joint_jog_type
+from ik_node.node.stream.jog import joint_jog_type
 from ik_node.ros.messages.status_messages import answers_stream, JOG_KIND
 
 pytestmark = pytest.mark.real_time

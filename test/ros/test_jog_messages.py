@@ -12,7 +12,7 @@ from ik_node.base.errors import GoalError
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
 from ik_node.motion.following.jog import JogOptions
-from ik_node.node.stream.jog_messages import joint_rates, twist_numbers
+from ik_node.node.stream.jog import joint_rates, twist_numbers
 
 CHAIN = make_chain(read_urdf(ARM))
 

@@ -5,8 +5,8 @@
 import numpy as np
 import pytest
 
-from ik_node.client.errors import ClientError
-from ik_node.client.joint_paths import joint_message, joint_path_message
+from ik_node.client.answers import ClientError
+from ik_node.client.poses import joint_message, joint_path_message
 
 
 @pytest.mark.parametrize('points, times, words', [

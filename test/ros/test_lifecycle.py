@@ -37,8 +37,8 @@ from trajectory_msgs.msg import JointTrajectory
 from ik_node.base.errors import GoalError, IkNodeError, Reason
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.node.execution.outputs import Commands, make_output
+from ik_node.node.goals.goal_queue import ActiveFlag
 from ik_node.node.robot.settings import start_options
-from ik_node.node.state.active_flag import ActiveFlag
 from ik_node.ros.parameters.tables import IK_NODE
 
 # What a node has in every state.

@@ -49,7 +49,7 @@ from ik_node.ros.messages.markers import (
 )
 from ik_node.ros.parameters.tables import INTERACTIVE_GOAL
 from ik_node.solver.goal import Goal
-from ik_node.solver.reachability import Colour
+from ik_node.solver.unreachable import Colour
 
 QUAT = pin.Quaternion(HERE.rotation).coeffs()
 

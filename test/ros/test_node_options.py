@@ -13,10 +13,10 @@ from ik_node.ros.parameters.tables import (
     SIM_CONTROLLER,
     VIEWER_NODE,
 )
-from ik_node.simulation.options import SimulationOptions
-from ik_node.ui.handheld.options import HandheldOptions
-from ik_node.ui.interactive_goal_options import InteractiveGoalOptions
-from ik_node.ui.viewer.options import ViewerOptions
+from ik_node.simulation.node import SimulationOptions
+from ik_node.ui.handheld.node import HandheldOptions
+from ik_node.ui.rviz_handle import InteractiveGoalOptions
+from ik_node.ui.viewer.node import ViewerOptions
 
 NODES = ((SimulationOptions, SIM_CONTROLLER), (ViewerOptions, VIEWER_NODE),
          (HandheldOptions, HANDHELD_NODE), (InteractiveGoalOptions, INTERACTIVE_GOAL))

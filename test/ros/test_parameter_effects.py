@@ -15,12 +15,11 @@ from ik_node.base.errors import ParameterError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.limits import PositionLimits
-from ik_node.motion.trajectory.tip_speed import tip_rates
+from ik_node.motion.trajectory.sampling import tip_rates
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.node.robot.settings import make_settings
 from ik_node.ros.parameters.tables import IK_NODE

@@ -3,7 +3,7 @@
 """Reports on /diagnostics come once in ten checks, and with the first check after a change."""
 
 from ik_node.ros.middleware.clocks import steady_clock
-from ik_node.ros.middleware.periodic_report import CHECKS_PER_REPORT, PeriodicReport
+from ik_node.ros.middleware.process import CHECKS_PER_REPORT, PeriodicReport
 
 
 def test_a_change_is_reported_by_the_next_check(probe):

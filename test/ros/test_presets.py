@@ -14,7 +14,7 @@ import yaml
 
 from ik_node.kinematics.arm import load_robot
 from ik_node.model.user_files.presets import read_preset
-from ik_node.ros.messages.rotations import quaternion_from_rotation
+from ik_node.ros.messages.conversion import quaternion_from_rotation
 from ik_node.tools.demo.command import _preset_arguments, main
 
 SMALL_TURN = 0.15  # rad, of every joint, from home to the goal

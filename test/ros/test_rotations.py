@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.ros.messages import rotations
+from ik_node.ros.messages import conversion as rotations
 
 
 @pytest.fixture(params=['transforms3d', 'tf_transformations'])

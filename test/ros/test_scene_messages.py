@@ -11,7 +11,7 @@ from visualization_msgs.msg import Marker
 
 from ik_node.base.errors import IkNodeError
 from ik_node.collision.scene.scene import Scene
-from ik_node.node.scene.scene_messages import apply_marker, marker_id, points_of
+from ik_node.node.scene.scene_topics import apply_marker, marker_id, points_of
 
 T_FRAME = np.array([[0.0, -1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 2.0], [0.0, 0.0, 1.0, 3.0],
                     [0.0, 0.0, 0.0, 1.0]])

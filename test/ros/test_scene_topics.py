@@ -17,7 +17,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.scene.scene import Scene
-from ik_node.ros.messages.body_markers import body_markers, MAX_SHOWN_PARTS
+from ik_node.ros.messages.markers import body_markers, MAX_SHOWN_PARTS
 from ik_node.ros.middleware.handshake import greet
 
 NAME = 'six_axis_arm'

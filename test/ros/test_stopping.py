@@ -25,8 +25,7 @@ from unique_identifier_msgs.msg import UUID
 from ik_node.node.state.send_order import Precedence
 from ik_node.ros import repeated_stop
 from ik_node.ros.messages.status_messages import GoalState
-from ik_node.ros.middleware.executor import make_executor
-from ik_node.ros.middleware.message_origin import (
+from ik_node.ros.middleware.clocks import (
     goal_origin,
     host_of,
     OneCopy,
@@ -34,6 +33,7 @@ from ik_node.ros.middleware.message_origin import (
     tell_origin,
     timed_goal_id,
 )
+from ik_node.ros.middleware.executor import make_executor
 from ik_node.ros.repeated_stop import HALT_PERIOD_S, NO_ANSWER_S, RepeatedStop
 
 NODE_LIMITS = {}  # a ramp takes a while

@@ -11,7 +11,7 @@ from rclpy.parameter import Parameter
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 
-from ik_node.node.state.time_jumps import TimeJumps
+from ik_node.node.state.clocks import TimeJumps
 
 
 class Told:

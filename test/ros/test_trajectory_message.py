@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ik_node.base.errors import TrajectoryError
 from ik_node.motion.trajectory.controller_rules import refusal
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
-from ik_node.node.execution.trajectory_bytes import middleware_reads_it, serialized_trajectory
+from ik_node.node.execution.outputs import middleware_reads_it, serialized_trajectory
 from ik_node.ros.messages.conversion import trajectory_from_message, trajectory_message
 
 NAMES = 'shoulder', 'elbow'

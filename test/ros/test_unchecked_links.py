@@ -13,7 +13,7 @@ from two_arms import TREE
 
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.arm import load_urdf
-from ik_node.ros.messages.rotations import quaternion_from_rotation
+from ik_node.ros.messages.conversion import quaternion_from_rotation
 
 PANDA = robots.ARMS['panda'].path
 NINE = "9 of 11 links are not checked: 'panda_link0', "

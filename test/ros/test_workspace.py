@@ -10,7 +10,7 @@ import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import PointCloud2, PointField
 
-from ik_node.tools.workspace.colours import share_colours
+from ik_node.tools.workspace.plots import share_colours
 from ik_node.tools.workspace.sampling import Workspace
 
 SAMPLE = ['--box', '-0.6', '0.7', '-0.5', '0.6', '0.0', '0.9', '--spacing', '0.2',

@@ -10,7 +10,7 @@ import robots
 
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
-from ik_node.solver.branch_labels import branch_labels
+from ik_node.solver.result import branch_labels
 from ik_node.solver.solver import Solver
 
 LABELLED = ['ur3', 'ur5', 'ur10', 'z1', 'kinova', 'six_axis_arm', 'parallel_axes_arm']

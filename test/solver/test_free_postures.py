@@ -12,7 +12,7 @@ import robots
 
 from ik_node.base.errors import Reason
 from ik_node.base.se3 import distance
-from ik_node.solver import free_postures
+from ik_node.solver import branches as free_postures
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 

@@ -13,7 +13,7 @@ import robots
 from ik_node.base.errors import ParameterError, Reason
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
-from ik_node.model.joint_values import one_per_joint
+from ik_node.model.joints import one_per_joint
 from ik_node.solver.goal import Goal
 from ik_node.solver.options import OptionValues, SolverOptions
 from ik_node.solver.solver import Solver

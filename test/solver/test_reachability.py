@@ -11,9 +11,9 @@ import pytest
 from ik_node.base.errors import ParameterError, Reason
 from ik_node.kinematics.arm import load_urdf
 from ik_node.solver.goal import Goal
-from ik_node.solver.reachability import Colour, judge, Thresholds
 from ik_node.solver.result import Posture
 from ik_node.solver.solver import Solver
+from ik_node.solver.unreachable import Colour, judge, Thresholds
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
 CHAIN = load_urdf(ARM)

@@ -15,11 +15,10 @@ from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.attempt import descend, Ending
-from ik_node.textbook.locked_joints import hold
 from ik_node.textbook.methods import Method, TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions, Limits, POSITIVE_OPTIONS
 from ik_node.textbook.problem import Problem
-from ik_node.textbook.task import Task
+from ik_node.textbook.task import hold, Task
 
 INF = np.inf
 ANY_ARM = [method for method, entry in TEXTBOOK_METHODS.items() if not entry.arms]

@@ -12,7 +12,7 @@ import robots
 
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
-from ik_node.tools.compare import compare_plots
+from ik_node.tools.compare import compare_runs as compare_plots
 from ik_node.tools.compare.command import ALL_METHODS, main
 from ik_node.tools.compare.compare_runs import (
     compare,

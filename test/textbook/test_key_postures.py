@@ -17,8 +17,13 @@ from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 from ik_node.textbook.attempt import descend
-from ik_node.textbook.by_example.key_postures import key_postures, pose_differences
-from ik_node.textbook.by_example.solved_poses import arm_key, SOLVED_POSE_COUNT, solved_poses
+from ik_node.textbook.by_example.key_postures import (
+    arm_key,
+    key_postures,
+    pose_differences,
+    SOLVED_POSE_COUNT,
+    solved_poses,
+)
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.task import Task

@@ -14,7 +14,7 @@ from ik_node.base.errors import ParameterError
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
-from ik_node.textbook import minimisers
+from ik_node.textbook import iterations as minimisers
 from ik_node.textbook.attempt import descend
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions, Limits

@@ -15,8 +15,8 @@ from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.attempt import descend
+from ik_node.textbook.by_example.key_postures import arm_key
 from ik_node.textbook.by_example.neural_network import Network, trained
-from ik_node.textbook.by_example.solved_poses import arm_key
 from ik_node.textbook.options import ClassicOptions
 from ik_node.tools.compare.compare_runs import compare, Runner
 

@@ -13,7 +13,7 @@ import robots
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
-from ik_node.textbook import extended_jacobian, iterations, steps
+from ik_node.textbook import iterations, steps, steps as extended_jacobian
 from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.problem import Problem
 from ik_node.textbook.task import Task

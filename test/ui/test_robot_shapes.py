@@ -136,7 +136,7 @@ def test_a_visual_that_makes_no_sense(inside, words):
 def test_real_robots_are_drawn(name, with_meshes):
     """The code of the page draws them; stand-ins fill the space of the meshes."""
     pytest.importorskip('collada', reason='pycollada is not installed (extra "viewer")')
-    from ik_node.ui.viewer.drawing.link_meshes import link_bodies
+    from ik_node.ui.viewer.drawing.robot_view import link_bodies
     path = robots.ARMS[name].path
     arm = read_urdf(path)
     bodies, warnings = link_bodies(

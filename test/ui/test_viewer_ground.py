@@ -20,13 +20,13 @@ class NoScene:
 
 @pytest.fixture(scope='module')
 def ground():
-    from ik_node.ui.viewer.drawing.ground import Ground
+    from ik_node.ui.viewer.drawing.scene import Ground
     return Ground(NoScene())
 
 
 def test_shadow_is_where_the_points_are(ground):
     """Rows go along y and columns along x; the darkest pixel is below the points."""
-    from ik_node.ui.viewer.drawing.ground import SHADOW_PIXELS
+    from ik_node.ui.viewer.drawing.scene import SHADOW_PIXELS
     image = ground.shadow_image(np.full((50, 2), [0.5, -0.25]), 2.0)
     row, column = np.unravel_index(image[:, :, 3].argmax(), image.shape[:2])
     assert abs(column / SHADOW_PIXELS - 0.75) < 0.02
@@ -35,7 +35,7 @@ def test_shadow_is_where_the_points_are(ground):
 
 def test_shadow_is_soft(ground):
     """It fades over several pixels, and is never darker than allowed."""
-    from ik_node.ui.viewer.drawing.ground import MAX_DARKNESS, SHADOW_PIXELS
+    from ik_node.ui.viewer.drawing.scene import MAX_DARKNESS, SHADOW_PIXELS
     darkness = ground.shadow_image(np.zeros((5000, 2)), 2.0)[:, :, 3]
     assert darkness.max() == MAX_DARKNESS
     assert len(set(darkness[SHADOW_PIXELS // 2].tolist())) > 6

@@ -14,11 +14,9 @@ import pytest
 import robots
 
 from ik_node.tools.plots import figures as plotting
-from ik_node.tools.workspace.colours import SHARE_COLOURS, share_colours
 from ik_node.tools.workspace.command import main, Progress
-from ik_node.tools.workspace.orientations import even_orientations
-from ik_node.tools.workspace.plots import draw
-from ik_node.tools.workspace.sampling import sample_workspace, Workspace
+from ik_node.tools.workspace.plots import draw, SHARE_COLOURS, share_colours
+from ik_node.tools.workspace.sampling import even_orientations, sample_workspace, Workspace
 
 COARSE = ['--spacing', '0.25', '--orientations', '6']
 COMMAND = [sys.executable, '-c', 'from ik_node.entry import workspace; workspace()']

@@ -20,8 +20,13 @@ from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.tools.workspace import sampling
-from ik_node.tools.workspace.orientations import even_directions, even_orientations, Orientations
-from ik_node.tools.workspace.sampling import sample_workspace, Workspace
+from ik_node.tools.workspace.sampling import (
+    even_directions,
+    even_orientations,
+    Orientations,
+    sample_workspace,
+    Workspace,
+)
 
 LENGTHS = 0.5, 0.3, 0.1  # of the planar arm
 

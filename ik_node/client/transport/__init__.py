@@ -3,9 +3,7 @@
 """
 How a client finds its node, and how both talk.
 
-    connection    The connection of a client to one node: a node and a thread of its own
-    context       The ROS context of clients in plain scripts
-    description   The model of the arm that the node uses, for the solver in the client
-    discovery     How a client finds its node, and knows that both hear each other
-    interruption  Ctrl-C and the end of a program: the arm is stopped before
+    connection   The connection of a client to one node: a node and a thread of its own
+    description  The model of the arm that the node uses, for the solver in the client
+    discovery    How a client finds its node, and knows that both hear each other
 """

@@ -30,11 +30,17 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from ik_node.base.text import printable
-from ik_node.client.errors import ClientError, NodeUnreachableError
+from ik_node.client.answers import ClientError, NodeUnreachableError
 from ik_node.client.handles import Handle
-from ik_node.client.transport.context import new_context, next_number, shared_context
-from ik_node.client.transport.discovery import connect, find_target
-from ik_node.client.transport.interruption import forget, stop_at_end
+from ik_node.client.transport.discovery import (
+    connect,
+    find_target,
+    forget,
+    new_context,
+    next_number,
+    shared_context,
+    stop_at_end,
+)
 from ik_node.ros.messages.conversion import message_class
 from ik_node.ros.messages.goal_answers import GoalAnswers
 from ik_node.ros.messages.goal_kinds import goal_topics

@@ -13,7 +13,7 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from ik_node.base.text import quote
-from ik_node.client.errors import AnswerTimeoutError, ClientError
+from ik_node.client.answers import AnswerTimeoutError, ClientError
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import parse_urdf, read_urdf, Tree
 from ik_node.model.tool import tool_pose

@@ -1,21 +1,41 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a client finds its node, and knows that both hear each other."""
+"""
+How a client finds its node, and knows that both hear each other.
+
+The ROS context of clients in plain scripts.
+
+It is none of rclpy's default context: rclpy's handlers of signals would end that one before the
+arm could be stopped.  All clients of a process share it, and a hidden node keeps its DDS
+participant, so that the second client need not discover anything again.
+"""
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Sequence
+import itertools
+import signal
+import sys
+import threading
+from threading import Lock
 from time import monotonic
-from typing import Any
+from types import FrameType
+from typing import Any, Protocol
+from weakref import WeakSet
 
 from lifecycle_msgs.srv import GetState
+import rclpy
 from rclpy.client import Client
+from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rclpy.signals import get_current_signal_handlers_options, SignalHandlerOptions
 
 from ik_node.base.argument_values import NODE_NAME
+from ik_node.base.system import END_SIGNALS
 from ik_node.base.text import printable, quote
-from ik_node.client.errors import ClientError, NodeUnreachableError
+from ik_node.client.answers import ClientError, NodeUnreachableError
 from ik_node.ros.middleware.handshake import ANSWER_TIMEOUT_S, greet, Wait
 
 OTHERS_DELAY_S = 0.3     # after the first node was found, in which another one may appear
@@ -133,3 +153,104 @@ def _require_configured(node: Node, target: str, wait: Wait) -> None:
                                   f'{target} configure, and then activate')
     finally:
         node.destroy_client(client)
+
+
+KEEPER_NAME = '_arm_client_keeper'
+
+_context_lock = Lock()
+_keepers: dict[Context, Node] = {}
+_numbers = itertools.count(1)
+
+
+def shared_context() -> Context:
+    """Return the context of the clients that have no node of the caller."""
+    with _context_lock:
+        for context in _keepers:
+            if context.ok():
+                return context
+        context = new_context()
+        _keepers[context] = rclpy.create_node(KEEPER_NAME, context=context, enable_rosout=False,
+                                              start_parameter_services=False)
+        return context
+
+
+def new_context() -> Context:
+    """Return a context of its own, without handlers of signals."""
+    context = Context()
+    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    return context
+
+
+def next_number() -> int:
+    """Return a number that no other client of this process has."""
+    return next(_numbers)
+
+
+SIGNAL_CODE_BASE = 128  # a shell adds the number of the signal
+
+
+class Interruptible(Protocol):
+    """A client that has to know that the program is being ended."""
+
+    def interrupt(self) -> None:
+        """Begin to stop the arm; called in a handler of signals, so it takes no lock."""
+
+    def stop_if_moving(self) -> None:
+        """Begin to stop the arm."""
+
+    def close(self) -> None:
+        """Wait until it is stopped, and leave ROS."""
+
+
+_clients: WeakSet[Any] = WeakSet()
+_before: dict[int, Any] = {}  # the handlers that were there
+
+
+def stop_at_end(client: Interruptible, signals: bool) -> None:
+    """
+    Have a client closed before the program ends, and interrupted by Ctrl-C and SIGTERM.
+
+    Handlers of signals are only installed from the main thread, and not over handlers of rclpy
+    or where a signal is ignored; the handler from before is called after.
+    """
+    if not _clients:
+        atexit.unregister(_close_all)
+        atexit.register(_close_all)
+    _clients.add(client)
+    if signals and threading.current_thread() is threading.main_thread() \
+            and get_current_signal_handlers_options() == SignalHandlerOptions.NO:
+        for number in END_SIGNALS:
+            handler = signal.getsignal(number)
+            if handler not in (signal.SIG_IGN, None, _on_signal):
+                _before[number] = handler
+                signal.signal(number, _on_signal)
+
+
+def forget(client: Interruptible) -> None:
+    """Take a client out; after the last one the handlers are again those from before."""
+    _clients.discard(client)
+    if _clients or threading.current_thread() is not threading.main_thread():
+        return
+    for number, handler in [*_before.items()]:
+        if signal.getsignal(number) is _on_signal:
+            signal.signal(number, handler)
+            del _before[number]
+
+
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    for client in [*_clients]:
+        client.interrupt()
+    before = _before.get(number)
+    if callable(before):
+        before(number, frame)
+    else:  # it would have ended the process at once
+        raise SystemExit(SIGNAL_CODE_BASE + number)
+
+
+def _close_all() -> None:
+    # The error that ends the program: a fault, or Ctrl-C where another handler has the signal.
+    failed = getattr(sys, 'last_type', None) is not None
+    for client in [*_clients]:
+        if failed:
+            client.stop_if_moving()
+        client.close()

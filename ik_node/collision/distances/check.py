@@ -31,7 +31,7 @@ from ik_node.collision.distances.distance import (
     part_distance,
 )
 from ik_node.kinematics.kernels import compiled, inner, joint_frames, small
-from ik_node.kinematics.moving_frames import MovingFrames
+from ik_node.kinematics.tree.kinematic_tree import MovingFrames
 from ik_node.kinematics.tree.tree_kernels import tree_frames
 from ik_node.model.joint_space import JointSpace
 

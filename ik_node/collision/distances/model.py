@@ -36,8 +36,7 @@ from ik_node.collision.distances.other_joints import (
 )
 from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import Arm
-from ik_node.kinematics.moving_frames import moving_frames
-from ik_node.kinematics.tree.kinematic_tree import KinematicTree
+from ik_node.kinematics.tree.kinematic_tree import KinematicTree, moving_frames
 from ik_node.model.chain import Chain
 from ik_node.model.description.urdf import Tree
 

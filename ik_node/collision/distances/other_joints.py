@@ -15,10 +15,10 @@ import numpy as np
 
 from ik_node.base.text import quote
 from ik_node.kinematics.links import path_between
-from ik_node.kinematics.moving_frames import Places
-from ik_node.model.base_joints import coordinates_of
+from ik_node.kinematics.tree.kinematic_tree import Places
 from ik_node.model.description.urdf import Joint, JointType, leader_of, Tree
 from ik_node.model.joint_space import JointSpace
+from ik_node.model.joints import coordinates_of
 
 PLANE_REACH_M = 3.0      # that a plane on such a link has
 SAME_AXIS = 1e-6         # m, and of the sine between them, to which two axes are one
@@ -79,7 +79,7 @@ def displacement(tree: Tree, space: JointSpace, places: Places, link: str, ball:
     Parameters
     ----------
     places : dict of link to (int, (4, 4) array)
-        As :class:`ik_node.kinematics.moving_frames.MovingFrames` has them.
+        As :class:`ik_node.kinematics.tree.kinematic_tree.MovingFrames` has them.
     ball : (4,) array
         That contains it: centre in the moving frame of the link, and radius, m.
     round_axis : (3,) array or None

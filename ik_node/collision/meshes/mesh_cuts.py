@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ik_node.base.errors import ParameterError
-from ik_node.base.packages import missing
+from ik_node.base.system import missing
 
 MEASURED_TRIANGLES = 20_000  # of a part, whose hull tells its volume
 SAME_PLACE_M = 1e-5       # from a plane

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ik_node.base.errors import ParameterError
-from ik_node.base.packages import missing
+from ik_node.base.system import missing
 from ik_node.base.text import quote
 from ik_node.collision.meshes.collada_shapes import only_shapes
 from ik_node.model.description.mesh_files import file_fault

@@ -49,7 +49,7 @@ from ik_node.collision.scene.scene import Scene, SceneObject
 from ik_node.kinematics.arguments import did_you_mean
 from ik_node.model.description.file_paths import read_limited
 from ik_node.model.description.mesh_files import resolve
-from ik_node.model.joint_values import require_radians
+from ik_node.model.joints import require_radians
 from ik_node.model.user_files.plain_yaml import read_plain_yaml
 
 MAX_SCENE_BYTES = 16 * 2**20

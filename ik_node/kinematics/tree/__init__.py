@@ -5,5 +5,4 @@ Several tips of one robot.
 
     kinematic_tree  Several tips of one robot: the joints between a base link and all of them
     tree_kernels    Compiled forward kinematics and Jacobians of a kinematic tree
-    tree_table      The rows of a kinematic tree
 """

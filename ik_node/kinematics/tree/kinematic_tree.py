@@ -5,21 +5,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.base.errors import ChainError, ParameterError
+from ik_node.base.errors import ChainError, ParameterError, UrdfError
+from ik_node.base.se3 import inverse, pose, rotation_to_axis
 from ik_node.base.text import quote
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arguments import did_you_mean, joint_vector
 from ik_node.kinematics.arm import given_tree
+from ik_node.kinematics.kernels import joint_frames
+from ik_node.kinematics.links import link_poses, path_between, placed_links
 from ik_node.kinematics.tree.tree_kernels import tree_columns, tree_frames
-from ik_node.kinematics.tree.tree_table import tree_rows, TreeRows
-from ik_node.model.base_joints import ANGLE_NAMES, checked_bounds, coordinates_of, JointBounds
-from ik_node.model.chain import Bounds
+from ik_node.model.chain import Bounds, Chain
 from ik_node.model.description.urdf import (
     Joint,
     JointType,
@@ -29,6 +31,118 @@ from ik_node.model.description.urdf import (
     Tree,
 )
 from ik_node.model.joint_space import JointSpace
+from ik_node.model.joints import (
+    ANGLE_NAMES,
+    checked_bounds,
+    coordinates_of,
+    JointBounds,
+    Motion,
+    motions_of,
+)
+
+BASE_ROW = -1
+
+
+@dataclass
+class TreeRows:
+    """
+    The rows of a tree as they are gathered, each after the row that carries it.
+
+    Attributes
+    ----------
+    names : list of str
+        The coordinates.
+    joints : list of Joint
+        The joints that move.
+    table, parents : lists
+        As :class:`ik_node.kinematics.tree.kinematic_tree.KinematicTree` has them.
+    places : dict of link to (int, (4, 4) array)
+        The row that carries each link (BASE_ROW = the base), and the pose of the link in it.
+
+    """
+
+    names: list[str] = field(default_factory=list)
+    joints: list[Joint] = field(default_factory=list)
+    table: list[list[float]] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    places: dict[str, tuple[int, np.ndarray]] = field(default_factory=dict)
+
+    def add(self, parent: int, T: np.ndarray, motion: Motion, sign: float) -> int:
+        """Append a degree of freedom, `T` (4, 4) in the frame of `parent`; return its number."""
+        self.table.append([*T[:3, :3].ravel(), *T[:3, 3], float(motion.slides),
+                           self.names.index(motion.coordinate), sign * motion.factor,
+                           sign * motion.offset])
+        self.parents.append(parent)
+        return len(self.table) - 1
+
+    def add_fixed(self, parent: int, T: np.ndarray) -> int:
+        """Append a row that does not move in its parent: the frame of a tip."""
+        self.table.append([*T[:3, :3].ravel(), *T[:3, 3], 1.0, 0.0, 0.0, 0.0])
+        self.parents.append(parent)
+        return len(self.table) - 1
+
+
+def tree_rows(tree: Tree, base_link: str, tip_links: Sequence[str]) -> tuple[TreeRows, list[int]]:
+    """
+    Return the rows between the base link and the tips, and the row of each tip.
+
+    A joint that is crossed from its child to its parent moves the other way.
+
+    Raises
+    ------
+    ChainError
+        If no joint moves between the base and a tip, or as
+        :func:`ik_node.model.joints.motions_of`.
+    ParameterError
+        If there is no such link.
+
+    """
+    by_name = {joint.name: joint for joint in tree.joints}
+    crossed: dict[str, tuple[Joint, bool]] = {}  # the joint before each link, True = downwards
+    after: dict[str, list[str]] = {}
+    for tip in tip_links:
+        here = base_link
+        for joint, down in path_between(tree, base_link, tip):
+            there = joint.child if down else joint.parent
+            if there not in crossed:
+                crossed[there] = joint, down
+                after.setdefault(here, []).append(there)
+            here = there
+    rows = TreeRows()
+    tips: dict[str, int] = {}
+    waiting = [(base_link, BASE_ROW, np.eye(4))]
+    while waiting:  # depth first, so that most rows follow their parents
+        link, row, T = waiting.pop()
+        if link != base_link:
+            row, T = cross_joint(rows, row, T, crossed[link], by_name)
+        rows.places[link] = row, T
+        if link in tip_links:
+            if row == BASE_ROW:
+                raise ChainError(f'no joint moves between {quote(base_link)} and {quote(link)}; '
+                                 'choose a tip link further out')
+            tips[link] = rows.add_fixed(row, T)
+        waiting += [(there, row, T) for there in reversed(after.get(link, []))]
+    return rows, [tips[tip] for tip in tip_links]
+
+
+def cross_joint(rows: TreeRows, row: int, T: np.ndarray, crossed: tuple[Joint, bool],
+                by_name: Mapping[str, Joint]) -> tuple[int, np.ndarray]:
+    """Add the rows of a joint after a link at `T` in `row`; return the place of the next link."""
+    joint, down = crossed
+    if not joint.placed:
+        raise UrdfError(joint.fault)
+    motions = motions_of(joint, by_name) if joint.moves else []
+    if motions:
+        rows.joints.append(joint)
+        leader = leader_of(joint, by_name)[0]
+        rows.names += [name for name in coordinates_of(leader) if name not in rows.names]
+    if down:
+        T = T @ joint.T_parent_joint
+    for motion in motions if down else reversed(motions):
+        A = pose(rotation_to_axis(motion.axis), np.zeros(3))
+        row = rows.add(row, T @ A, motion, 1.0 if down else -1.0)
+        T = A.T
+    return row, T if down else T @ inverse(joint.T_parent_joint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +159,7 @@ class KinematicTree(JointSpace):
     joint_names : tuple of str, length n
         The order of the entries of q.  A planar joint has the coordinates ``NAME/x``,
         ``NAME/y`` and ``NAME/yaw``, a floating one ``NAME/x``, ``y``, ``z``, ``roll``, ``pitch``
-        and ``yaw``: see :mod:`ik_node.model.base_joints`.
+        and ``yaw``: see :mod:`ik_node.model.joints`.
     lower, upper : (n,) arrays
         Position limits (rad or m), infinite for continuous joints.
     velocity, acceleration, jerk : (n,) arrays
@@ -271,3 +385,90 @@ def _limits(rows: TreeRows, by_name: Mapping[str, Joint], bounds: JointBounds) -
             kept = kept.followed_by(joint, *leader_of(joint, by_name)[1:])
         limits[leader.name] = *kept.checked(leader), leader.type is not JointType.PRISMATIC
     return np.array([limits[name] for name in rows.names], dtype=float)
+
+
+Places = dict[str, tuple[int, np.ndarray]]
+
+
+class MovingFrames(NamedTuple):
+    """
+    All frames that move with the joints of a chain or a tree, also of links beside it.
+
+    Attributes
+    ----------
+    table : (m, 16) array
+        First the rows of the chain or tree, then those of joints beside it that mimic its joints.
+    parents : (m,) int array
+        Row that carries each row, -1 = the base.
+    lower, upper : (n,) arrays
+        Position limits of the joints of the chain or tree, rad or m.
+    places : dict of link to (int, (4, 4) array)
+        The frame that carries each link, and its pose there.  Frame 0 is the base, frame k that of
+        row k - 1.
+
+    """
+
+    table: np.ndarray
+    parents: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    places: Places
+
+
+def moving_frames(space: Chain | KinematicTree, tree: Tree,
+                  positions: Mapping[str, float]) -> MovingFrames:
+    """
+    Return the frames that move, and the links in them; other joints stand still.
+
+    Parameters
+    ----------
+    positions : mapping of joint name to position
+        Of joints that are not of the chain, rad or m; default 0, or the nearest limit.
+
+    """
+    by_name = {joint.name: joint for joint in tree.joints}
+    values = _standing(space, tree, positions)
+    rows = TreeRows(names=list(space.joint_names), table=space.table.tolist(),
+                    parents=space.parents.tolist())
+
+    def cross(joint: Joint, down: bool, frame: int,
+              T: np.ndarray) -> tuple[int, np.ndarray] | None:
+        leader = leader_of(joint, by_name)[0]
+        if not joint.moves or not joint.placed or not {*coordinates_of(leader)} <= {*rows.names}:
+            return None
+        row, T_next = cross_joint(rows, frame - 1, T, (joint, down), by_name)
+        return row + 1, T_next
+
+    places = placed_links(tree, _on_the_way(space, tree, values), values, cross)
+    return MovingFrames(np.array(rows.table), np.array(rows.parents), space.lower, space.upper,
+                        places)
+
+
+def _on_the_way(space: Chain | KinematicTree, tree: Tree, values: Mapping[str, float]) -> Places:
+    """Return the places of the links between the base and the tips."""
+    if isinstance(space, KinematicTree):
+        rows, _ = tree_rows(tree, space.base_link, space.tip_links)
+        return {link: (row + 1, T) for link, (row, T) in rows.places.items()}
+    q = np.array([values[name] for name in space.joint_names])
+    frames = np.empty((len(space.table), 12))
+    joint_frames(space.table, q, frames)
+    T_base_links = link_poses(tree, space.base_link, values)
+    found, moving = {space.base_link: (0, np.eye(4))}, 0
+    for joint, down in path_between(tree, space.base_link, space.tip_link):
+        moving += joint.moves
+        T_base_frame = np.eye(4) if moving == 0 else pose(
+            frames[moving - 1, :9].reshape(3, 3), frames[moving - 1, 9:])
+        link = joint.child if down else joint.parent
+        found[link] = moving, inverse(T_base_frame) @ T_base_links[link]
+    return found
+
+
+def _standing(space: JointSpace, tree: Tree, positions: Mapping[str, float]) -> dict[str, float]:
+    """Return the positions that are given, else 0; those of the chain in the middle."""
+    values = {}
+    for joint in tree.joints:
+        if joint.moves:
+            rest = float(np.clip(0.0, joint.lower, joint.upper))
+            values[joint.name] = float(positions.get(joint.name, rest))
+    q = np.clip(space.middle, space.lower, space.upper)
+    return values | dict(zip(space.joint_names, map(float, q)))

@@ -5,7 +5,6 @@ URDF and xacro: the text, its elements, and the files that it names.
 
     elements    The XML elements of a robot description
     file_paths  Files that are named by a path
-    folders     Packages in folders that are no ROS installation
     inertias    Masses and inertias of the links of a URDF
     mesh_files  Finds the mesh files of a URDF; all programs search by :func:`mesh_search`
     shapes      The visual and collision elements of the links of a URDF

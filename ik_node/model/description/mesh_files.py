@@ -23,7 +23,7 @@ from xml.parsers import expat
 
 from ik_node.base.errors import UrdfError
 from ik_node.base.text import quote
-from ik_node.model.description.folders import named_folders, package_in
+from ik_node.model.description.file_paths import named_folders, package_in
 from ik_node.model.description.urdf import Tree
 
 MESH_SUFFIXES = ('.stl', '.dae', '.obj', '.ply', '.glb', '.gltf')

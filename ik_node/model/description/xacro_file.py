@@ -11,10 +11,10 @@ import re
 from tempfile import TemporaryDirectory
 
 from ik_node.base.errors import UrdfError
-from ik_node.base.packages import how_to_install
+from ik_node.base.system import how_to_install
 from ik_node.base.text import printable, quote
 from ik_node.model.description.elements import robot_elements, XacroError
-from ik_node.model.description.folders import (
+from ik_node.model.description.file_paths import (
     DESCRIPTIONS_VARIABLE,
     name_of,
     named_folders,

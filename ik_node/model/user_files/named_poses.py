@@ -32,7 +32,7 @@ from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote, shown
 from ik_node.model.chain import Chain
 from ik_node.model.description.file_paths import file_of, read_limited, replace_file
-from ik_node.model.joint_values import outside_limits
+from ik_node.model.joints import outside_limits
 from ik_node.model.user_files.plain_yaml import read_plain_yaml
 
 MAX_POSES_BYTES = 2**20

@@ -3,10 +3,8 @@
 """
 The direct motion between two postures.
 
-    collision_free  Checks for collisions
     double_s        Jerk-limited motions of all joints in closed form
     point_to_point  Time-optimal, jerk-limited trajectories from any state to rest
     ruckig_motion   Time-optimal, jerk-limited motions of all joints, by ruckig
-    start_state     Where a planned motion starts
     torque_limits   Motions whose torques stay within the effort limits of the joints
 """

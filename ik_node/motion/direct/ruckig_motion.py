@@ -21,8 +21,7 @@ import numpy as np
 from ik_node.base.errors import TrajectoryError
 from ik_node.motion.direct.double_s import double_s_to_goal, double_s_to_rest, DoubleSMotion
 from ik_node.motion.trajectory.limits import MotionLimits
-from ik_node.motion.trajectory.point_times import TIME_RESOLUTION_S
-from ik_node.motion.trajectory.trajectory import MotionState
+from ik_node.motion.trajectory.trajectory import MotionState, TIME_RESOLUTION_S
 
 RUCKIG_INSTALLED = find_spec('ruckig') is not None
 if RUCKIG_INSTALLED:

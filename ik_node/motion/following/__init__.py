@@ -15,5 +15,4 @@ Poses and velocities that stream.
     plan_proof       Compiled proof that the motion of a cycle, and the stop after it, is free
     pose_stream      The stream of target poses
     rates            Compiled joint rates that make the tip follow a moving target
-    target           Compiled estimate of the pose, velocity and acceleration of a streamed target
 """

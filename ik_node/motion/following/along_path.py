@@ -32,6 +32,7 @@ from ik_node.motion.following.path_ahead import (
     SPEED_SHARE,
     TINY_VALUE,
 )
+from ik_node.motion.following.pose_stream import predict
 from ik_node.motion.following.rates import (
     approach_limit,
     BRAKE_SHARE,
@@ -40,7 +41,6 @@ from ik_node.motion.following.rates import (
     MAX_ERROR_M,
     RAMP_JERK_SHARE,
 )
-from ik_node.motion.following.target import predict
 from ik_node.solver.descent.damped import cholesky_solve
 from ik_node.solver.descent.layout import EXACT_POSE, HALF_WIDTHS, TIP_AXES, TOLERANCE_AXES
 from ik_node.solver.descent.nullspace import from_preferred

@@ -17,13 +17,13 @@ import numpy as np
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.motion.following.along_path import along_cycle, TARGET_COURSE
 from ik_node.motion.following.brake import bounds_of, plan_jerks, state_after, stop_phases
+from ik_node.motion.following.pose_stream import predict
 from ik_node.motion.following.rates import (
     bounded_rates,
     lag_of,
     RAMP_JERK_SHARE,
     resolved_rates,
 )
-from ik_node.motion.following.target import predict
 
 
 class CycleTiming(NamedTuple):

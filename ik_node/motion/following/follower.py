@@ -21,7 +21,7 @@ from ik_node.collision.distances.near_pairs import near_pairs, NearPairs
 from ik_node.kinematics.arm import forward_kinematics, jacobian
 from ik_node.kinematics.kernels import pose_row
 from ik_node.model.chain import Chain
-from ik_node.model.joint_values import one_per_joint
+from ik_node.model.joints import one_per_joint
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.motion.following.along_path import STRAIGHT_COURSE, TURNING_COURSE
 from ik_node.motion.following.collision_guard import CollisionGuard

@@ -19,7 +19,7 @@ from ik_node.base.errors import GoalError, ParameterError, Reason
 from ik_node.base.se3 import rotation_log, twist_exp
 from ik_node.base.text import shown
 from ik_node.kinematics.kernels import pose_row
-from ik_node.motion.following.target import TargetState
+from ik_node.motion.following.pose_stream import TargetState
 
 COMMAND_UNITS = 'unitless', 'speed_units'
 MAX_TWIST = 10.0            # m/s or rad/s, of each component; faster ones are scaled down

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.kinematics.kernels import copy, inner
+from ik_node.motion.following.pose_stream import rotate
 from ik_node.motion.following.rates import linearize, RAMP_JERK_SHARE
-from ik_node.motion.following.target import rotate
 from ik_node.solver.descent.damped import cholesky_solve, gram, substitute
 from ik_node.solver.descent.layout import HALF_WIDTHS
 

@@ -6,6 +6,5 @@ Motions along postures that are given, and sequences of motions.
     motion_sequence  Motions in sequence
     plan             One motion of the joints through waypoints
     taught_path      Waypoints and recorded motions of joints, and their YAML files
-    tip_way          The distance that the tip has covered on a trajectory
     waypoints        Joint positions to pass in one motion
 """

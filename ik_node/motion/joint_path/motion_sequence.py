@@ -12,12 +12,15 @@ import numpy as np
 
 from ik_node.base.errors import GoalError, IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.direct.collision_free import require_free, require_free_goal
-from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import (
+    plan_point_to_point,
+    plan_stop,
+    require_free,
+    require_free_goal,
+    StartState,
+)
 from ik_node.motion.joint_path.plan import plan_joint_path
-from ik_node.motion.joint_path.tip_way import passing_times
-from ik_node.motion.joint_path.waypoints import Waypoints
+from ik_node.motion.joint_path.waypoints import passing_times, Waypoints
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path

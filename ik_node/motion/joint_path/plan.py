@@ -20,9 +20,12 @@ from ik_node.collision.distances.certificate import certify
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.kernels import tip_poses
 from ik_node.model.chain import Chain
-from ik_node.motion.direct.collision_free import require_free
-from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import (
+    plan_point_to_point,
+    plan_stop,
+    require_free,
+    StartState,
+)
 from ik_node.motion.joint_path.waypoints import SAME_WAYPOINT, Waypoints
 from ik_node.motion.tool_path.timing import JointPath, MIN_WIDE_BOX_S, timed_trajectory
 from ik_node.motion.trajectory.limits import MotionLimits

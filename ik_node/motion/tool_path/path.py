@@ -14,7 +14,7 @@ import numpy as np
 from ik_node.base.errors import GoalError, ParameterError, PathError, Reason
 from ik_node.base.se3 import distance, FARTHEST_GOAL_M, rotation_log
 from ik_node.base.text import length_text, shown
-from ik_node.model.joint_values import real_array
+from ik_node.model.joints import real_array
 from ik_node.motion.tool_path.segments import (
     arc_row,
     line_rows,

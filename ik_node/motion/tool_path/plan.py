@@ -21,9 +21,7 @@ from ik_node.base.se3 import distance
 from ik_node.base.text import length_text, quote
 from ik_node.collision.distances.certificate import certify, Contact
 from ik_node.kinematics.arm import forward_kinematics, singular_values
-from ik_node.motion.direct.collision_free import require_free
-from ik_node.motion.direct.point_to_point import plan_stop
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_stop, require_free, StartState
 from ik_node.motion.tool_path import tracing
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import SAME_POSE, ToolPath
@@ -39,6 +37,7 @@ from ik_node.motion.trajectory.interpolation import segments
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.motion.trajectory.validate import validate
+from ik_node.solver.branches import EXACT_AXES
 from ik_node.solver.descent.layout import (
     EXACT_POSE,
     LOWER_ROW,
@@ -47,7 +46,6 @@ from ik_node.solver.descent.layout import (
     TIP_AXES,
     UPPER_ROW,
 )
-from ik_node.solver.free_postures import EXACT_AXES
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 

@@ -7,12 +7,9 @@ Trajectories as data: limits, times, values between points, the last check.
     controller_rules  Which joint trajectories a joint_trajectory_controller accepts
     interpolation     How a joint_trajectory_controller interpolates between points
     limits            Limits of a motion, and the reduced limits that each planner works with
-    point_times       Times of trajectory points: far enough apart, and close enough together
     quintic           Quintic polynomials: coefficients from two end states, values and derivatives
     sampling          Compiled samples of a trajectory, for what looks at it at every joint state
     timed_curve       A smooth curve through joint positions at given times
-    tip_speed         Path and speed of the tip during a motion
     trajectory        The data of a motion: a state and a trajectory
-    update_period     Estimate of the controller's update period from the stamps of its joint ...
     validate          Final check of a trajectory: finite, continuous, within every limit
 """

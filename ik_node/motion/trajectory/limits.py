@@ -19,7 +19,7 @@ from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote
 from ik_node.model.chain import Chain
 from ik_node.model.joint_space import JointSpace
-from ik_node.model.joint_values import one_per_joint
+from ik_node.model.joints import one_per_joint
 
 DEFAULT_ACCELERATION = 2.0     # rad/s^2 or m/s^2, of a joint whose limit nobody gives
 DEFAULT_JERK = 20.0            # rad/s^3 or m/s^3

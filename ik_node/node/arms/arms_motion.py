@@ -24,9 +24,8 @@ from ik_node.motion.change.active_trajectory import (
     SETTLING_TIME_S,
 )
 from ik_node.motion.change.monitor import Monitor
-from ik_node.motion.change.path_stop import plan_free_stop
-from ik_node.motion.direct.collision_free import require_free
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.change.path_pace import plan_free_stop
+from ik_node.motion.direct.point_to_point import require_free, StartState
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.tree_motion import carried_out, POINT_PERIOD_S, split_by_controller
 from ik_node.node.arms.arms_options import ArmsOptions
@@ -35,7 +34,7 @@ from ik_node.node.execution.outputs import Late, TopicOutput
 from ik_node.node.execution.trajectory_sender import REPEAT_MARGIN_S, SEND_SHARE
 from ik_node.node.goals.goal_queue import START_GRACE_S, STARTUP_REASONS
 from ik_node.node.goals.goal_status import GoalTask, numbers, StatusReporter
-from ik_node.node.state.other_joints import OtherJoints
+from ik_node.node.state.arm_state import OtherJoints
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.clocks import both_clocks, steady_clock

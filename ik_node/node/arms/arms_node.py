@@ -21,22 +21,18 @@ from ik_node.node.arms.arms_motion import ArmsMotion, Goals
 from ik_node.node.arms.arms_options import ArmsOptions
 from ik_node.node.arms.arms_robot import ArmsRobot, make_arms, require_frame_known
 from ik_node.node.execution.outputs import TopicOutput
-from ik_node.node.goals.goal_queue import LATE_ANSWERS
+from ik_node.node.goals.goal_queue import ActiveFlag, LATE_ANSWERS
 from ik_node.node.goals.goal_status import GoalTask, StatusReporter
-from ik_node.node.state.active_flag import ActiveFlag
-from ik_node.node.state.callback_delay import CallbackDelay
+from ik_node.node.state.clocks import CallbackDelay, StampCheck, TimeJumps
 from ik_node.node.state.send_order import Precedence, SendTime
-from ik_node.node.state.stamp_check import StampCheck
-from ik_node.node.state.time_jumps import TimeJumps
 from ik_node.ros.controller_manager import prefix_of
 from ik_node.ros.description import Description
 from ik_node.ros.messages.conversion import matrix_from_pose
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.status_messages import GoalState
-from ik_node.ros.middleware.message_origin import MessageInfo, request_origin, tell_origin
+from ik_node.ros.middleware.clocks import MessageInfo, request_origin, tell_origin
 from ik_node.ros.middleware.process import forget_garbage
-from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS
-from ik_node.ros.middleware.qos_mismatch import QosLog
+from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, QosLog
 from ik_node.ros.parameters.node_parameters import declare, options_of
 from ik_node.ros.parameters.tables import IK_ARMS
 from ik_node.solver.goal import Goal

@@ -20,7 +20,7 @@ from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.scene.scene_file import read_scene
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree, make_tree
 from ik_node.model.description.urdf import Tree
-from ik_node.model.joint_values import one_per_joint
+from ik_node.model.joints import one_per_joint
 from ik_node.model.user_files.joint_limits_file import with_joint_limits
 from ik_node.motion import detour
 from ik_node.motion.trajectory.limits import MotionLimits

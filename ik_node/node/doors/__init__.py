@@ -3,9 +3,7 @@
 """
 Actions and services: those of MoveIt, of behaviour trees, sequences.
 
-    answered_action    An action server whose goals end when their answer is known
     motion_sequences   Sequences of PTP
-    moveit             The topics and services of MoveIt, where moveit_msgs is installed
     moveit_goals       Goals of MoveIt
     moveit_kinematics  Inverse and forward kinematics by the services of MoveIt; nothing moves
     moveit_motion      Motions by the services and actions of MoveIt

@@ -15,14 +15,14 @@ from rclpy.node import Node
 
 from ik_node.base.errors import Reason
 from ik_node.base.text import quote
-from ik_node.model.joint_values import outside_limits
+from ik_node.model.joints import outside_limits
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequencePlan
-from ik_node.motion.joint_path.tip_way import passing_times
+from ik_node.motion.joint_path.waypoints import passing_times
 from ik_node.motion.trajectory.interpolation import positions_at
 from ik_node.motion.trajectory.limits import MotionLimits
-from ik_node.motion.trajectory.tip_speed import MAX_TIP_POINTS
+from ik_node.motion.trajectory.sampling import MAX_TIP_POINTS
 from ik_node.motion.trajectory.trajectory import Trajectory
-from ik_node.node.doors.answered_action import AnsweredActionServer
+from ik_node.node.doors.pose_actions import AnsweredActionServer
 from ik_node.node.execution.motion import Motion
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.goal_queue import GoalQueue
@@ -38,8 +38,7 @@ from ik_node.ros.messages.motion_primitives import (
     SEQUENCE_KIND,
 )
 from ik_node.ros.messages.status_messages import ACTION_GOAL_KEY, action_goal_text, GoalState
-from ik_node.ros.middleware.clocks import steady_clock
-from ik_node.ros.middleware.message_origin import goal_origin
+from ik_node.ros.middleware.clocks import goal_origin, steady_clock
 from ik_node.solver.goal import Goal
 
 FEEDBACK_PERIOD_S = 0.05

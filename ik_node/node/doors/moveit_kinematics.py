@@ -13,12 +13,18 @@ from std_msgs.msg import Header
 
 from ik_node.base.errors import IkNodeError, Reason
 from ik_node.base.se3 import inverse
+from ik_node.base.system import how_to_install
 from ik_node.base.text import quote
 from ik_node.kinematics.links import link_poses
+from ik_node.node.doors.moveit_motion import MoveItMotion
 from ik_node.node.doors.moveit_requests import MoveItRequests, RequestError, require_no_constraints
+from ik_node.node.doors.moveit_scene import MoveItScene
+from ik_node.node.intake.context import NodeParts
+from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.robot.robot import Robot
+from ik_node.node.scene.scene_changes import SceneChanges
 from ik_node.ros.messages.conversion import fill_pose
-from ik_node.ros.messages.moveit_types import look_for_others, set_error_code
+from ik_node.ros.messages.moveit_types import look_for_others, moveit_types, set_error_code
 from ik_node.solver.solver import Solver
 
 SHORTEST_TIMEOUT_S = 1e-6
@@ -143,3 +149,20 @@ def _solver(robot: Robot, query: Any) -> Solver:
     options = {**vars(solver.options), 'nearest': False, 'max_jump': inf,
                'deadline': min(timeout, longest) if timeout >= SHORTEST_TIMEOUT_S else longest}
     return Solver(robot.chain, solver.collisions if query.avoid_collisions else None, **options)
+
+
+def offer_moveit(parts: NodeParts, changes: SceneChanges, starter: GoalStarter) -> None:
+    """Take the topics of MoveIt, and offer its services if these are asked for."""
+    node, options, types = parts.node, parts.options, moveit_types()
+    if types is None:
+        why = 'no topics and services of MoveIt: moveit_msgs is not installed'
+        if options.moveit_services:
+            node.get_logger().warning(f'{why}: {how_to_install("moveit_msgs")}')
+        else:
+            node.get_logger().debug(why)
+        return
+    MoveItScene(node, parts.holder, parts.arm, changes, options, types.msg, types.srv)
+    if options.moveit_services:
+        requests = MoveItRequests(parts.holder, parts.arm, parts.targets, changes, options)
+        MoveItKinematics(node, requests, types.srv)
+        MoveItMotion(parts, requests, starter, types.action, types.srv)

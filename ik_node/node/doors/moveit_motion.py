@@ -21,13 +21,13 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from ik_node.base.errors import GoalError, IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.base.text import quote
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
-from ik_node.node.doors.answered_action import AnsweredActionServer
 from ik_node.node.doors.moveit_goals import read_request, scaled_limits, WantedMotion
 from ik_node.node.doors.moveit_requests import MoveItRequests, RequestError, require_no_constraints
+from ik_node.node.doors.pose_actions import AnsweredActionServer
 from ik_node.node.execution.motion import done_beside
 from ik_node.node.goals.goal_status import GoalTask
 from ik_node.node.goals.preparation import CompilingError, Kernels

@@ -11,15 +11,16 @@ from typing import Any
 
 from nav_msgs.msg import Path
 import numpy as np
+from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.duration import Duration
+from rclpy.node import Node
 
 from ik_node.base.errors import GoalError, IkNodeError, Reason
 from ik_node.base.text import quote
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.joint_path.tip_way import TipWay
+from ik_node.motion.joint_path.waypoints import TipWay
 from ik_node.motion.trajectory.trajectory import Trajectory
-from ik_node.node.doors.answered_action import AnsweredActionServer
 from ik_node.node.goals.goal_status import GoalTask
 from ik_node.node.intake.context import NodeParts
 from ik_node.node.intake.goal_starter import GoalStarter
@@ -27,6 +28,68 @@ from ik_node.node.robot.robot import Robot
 from ik_node.ros.messages.conversion import pose_stamped
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.clocks import steady_clock
+
+
+class AnsweredActionServer(ActionServer):
+    """
+    Accepts every goal, begins it by a callback, and ends it by :meth:`answer`.
+
+    rclpy expects a callback that returns the result, which would have to wait in it.
+
+    Parameters
+    ----------
+    node : Node
+    kind : type
+        Of the action.
+    name : str
+    begin : callable
+        Called with the handle of each new goal, whose state is EXECUTING.
+    cancel : callable
+        Called with the handle of a goal that is to be cancelled, once its state is CANCELING.
+
+    """
+
+    def __init__(self, node: Node, kind: Any, name: str,
+                 begin: Callable[[ServerGoalHandle], None],
+                 cancel: Callable[[ServerGoalHandle], None]) -> None:
+        self._begin, self._cancel, self._owner = begin, cancel, node
+        super().__init__(node, kind, name, execute_callback=lambda handle: kind.Result(),
+                         handle_accepted_callback=self._on_accepted,
+                         cancel_callback=self._on_cancel)
+
+    def _on_accepted(self, handle: ServerGoalHandle) -> None:
+        handle.execute()
+        self._begin(handle)
+
+    def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        # The state is CANCELING only after this returns.
+        self._owner.executor.create_task(self._cancel, handle)
+        return CancelResponse.ACCEPT
+
+    def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: Any) -> None:
+        """Do nothing: a goal ends by :meth:`answer`."""
+
+    def answer(self, handle: ServerGoalHandle, result: Any, success: bool) -> None:
+        """
+        End a goal with its result: succeeded or, without success, canceled or aborted.
+
+        A goal ends as canceled if that was asked for.
+        """
+        def end(handle: ServerGoalHandle) -> Any:
+            if success:
+                handle.succeed()
+            elif handle.is_cancel_requested:
+                handle.canceled()
+            else:
+                handle.abort()
+            return result
+
+        super().notify_execute(handle, end)
+
+    def tell(self, handle: ServerGoalHandle, **feedback: Any) -> None:
+        """Publish feedback of a goal."""
+        handle.publish_feedback(self.action_type.Feedback(**feedback))
+
 
 PROGRESS_PERIOD_S = 0.1  # of the feedback
 UNNAMED_ERROR_CODE = 9000  # UNKNOWN of later versions

@@ -22,9 +22,8 @@ from ik_node.motion.change.active_trajectory import (
     SETTLING_TIME_S,
 )
 from ik_node.motion.change.monitor import Monitor, Verdict
-from ik_node.motion.change.path_stop import plan_free_stop
-from ik_node.motion.direct.collision_free import require_free_goal
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.change.path_pace import plan_free_stop
+from ik_node.motion.direct.point_to_point import require_free_goal, StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError, SequencePlan
 from ik_node.motion.joint_path.waypoints import Waypoints
 from ik_node.motion.trajectory.limits import MotionLimits

@@ -13,14 +13,14 @@ from std_srvs.srv import SetBool
 
 from ik_node.base.errors import GoalError, IkNodeError, Reason, TrajectoryError
 from ik_node.motion.change.monitor import Monitor
-from ik_node.motion.change.path_stop import PathStop
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.change.path_pace import PathStop
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.execution.motion import Motion
 from ik_node.node.goals.goal_queue import GoalQueue
 from ik_node.node.goals.goal_status import GoalTask, Paused
-from ik_node.node.goals.torques import within_torques
+from ik_node.node.goals.preparation import within_torques
 from ik_node.node.robot.robot import Robot, RobotHolder
 from ik_node.node.state.arm_state import ArmState
 from ik_node.replay.calls import PauseCall, ResumeCall

@@ -20,8 +20,7 @@ from ik_node.motion.change.active_trajectory import (
     SpliceTiming,
 )
 from ik_node.motion.change.thinning import thinned
-from ik_node.motion.direct.collision_free import require_free
-from ik_node.motion.direct.start_state import LEAD_POINT_SPACING_S, StartState
+from ik_node.motion.direct.point_to_point import LEAD_POINT_SPACING_S, require_free, StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.trajectory.validate import validate

@@ -27,7 +27,7 @@ from ik_node.ros.messages.conversion import (
     quaternion_norm,
     tolerance_from_covariance,
 )
-from ik_node.solver.free_postures import EXACT_AXES
+from ik_node.solver.branches import EXACT_AXES
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import remedy_values, with_best
 from ik_node.solver.remedy_search import REMEDIED_REASONS

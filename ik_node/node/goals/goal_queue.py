@@ -18,15 +18,80 @@ from rclpy.node import Node
 
 from ik_node.base.errors import IkNodeError, Reason
 from ik_node.node.goals.goal_status import GoalTask, StatusReporter
-from ik_node.node.goals.work_queue import WorkQueue
 from ik_node.node.robot.robot import RobotHolder
-from ik_node.node.state.active_flag import ActiveFlag
 from ik_node.node.state.duplicate_names import DuplicateNames
 from ik_node.node.state.frames import NotYet
 from ik_node.node.state.send_order import AFTER_GOAL, AFTER_STOP, Precedence, SendTime
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.clocks import steady_clock
 from ik_node.solver.remedy import remedy_values, with_best
+
+Slice = Callable[[], None]
+
+
+class WorkQueue:
+    """
+    One slice of work for each round of the executor.
+
+    An executor runs all ready callbacks before it looks for new ones, timers among them: slices
+    in three callbacks of one round would delay a timer by all three.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._guard = node.create_guard_condition(self._next_round)
+        self._waiting: dict[Slice, None] = {}  # in the order in which they came
+        self._free = True
+
+    def now(self, work: Slice) -> None:
+        """Run a slice now, or in a later round if this round has had one."""
+        if not self._free:
+            self.later(work)
+            return
+        self._free = False
+        self._guard.trigger()
+        work()
+
+    def later(self, work: Slice) -> None:
+        """Run a slice, once, in a later round."""
+        self._waiting[work] = None
+        self._guard.trigger()
+
+    def _next_round(self) -> None:
+        self._free = True
+        if self._waiting:
+            work = next(iter(self._waiting))
+            del self._waiting[work]
+            self.now(work)
+
+
+class ActiveFlag:
+    """
+    Set while the node is active; nothing is sent to the arm while it is not.
+
+    Attributes
+    ----------
+    is_set : bool
+
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.is_set = False
+
+    def require(self) -> None:
+        """
+        Raise an error unless it is set.
+
+        Raises
+        ------
+        IkNodeError
+            INACTIVE, with the command that activates the node.
+
+        """
+        if not self.is_set:
+            raise IkNodeError('the node is inactive: ros2 lifecycle set '
+                              f'{self._node.get_fully_qualified_name()} activate', Reason.INACTIVE)
+
 
 WATCH_PERIOD_S = 0.02  # while a goal is active
 WORK_SLICE_S = 0.01  # for which goals are worked off before other callbacks run

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass, field
-from time import monotonic, time_ns
+from math import inf
+from time import monotonic, thread_time, time_ns
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -16,16 +17,80 @@ import numpy as np
 from rclpy.duration import Duration
 from rclpy.node import Node
 
-from ik_node.base.errors import PathError, Reason
+from ik_node.base.errors import IkNodeError, PathError, Reason
+from ik_node.motion.direct.point_to_point import StartState
+from ik_node.motion.motion_remedies import MotionRemedy, REMEDIED_MOTION_REASONS
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
-from ik_node.node.goals.refused_plan import RefusedPlan
+from ik_node.node.robot.settings import Settings
 from ik_node.node.state.send_order import SendTime
-from ik_node.replay.calls import MadeCall
+from ik_node.replay.calls import MadeCall, MotionRemedyCall, PathCall, Rounds, SequenceCall
 from ik_node.ros.messages.status_messages import GoalState, level_of, stamp_text
 from ik_node.ros.middleware.qos import ANSWERS_QOS
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
+
+MOTION_REMEDY_TIME_S = 0.1  # of the processor, in a thread beside the other callbacks
+
+
+@dataclass(frozen=True, eq=False)
+class RefusedPlan:
+    """
+    What was refused.
+
+    Attributes
+    ----------
+    settings : Settings
+        With which it was planned.
+    start : StartState
+        Where the arm was.
+    call : PathCall or SequenceCall
+        The path, or the motions of a sequence between two rests.
+    error : IkNodeError
+        Why it was refused.
+    first : int
+        Number of the first motion, of a sequence.
+
+    """
+
+    settings: Settings
+    start: StartState
+    call: PathCall | SequenceCall
+    error: IkNodeError
+    first: int = 1
+
+    @property
+    def may_have_remedies(self) -> bool:
+        """Return whether remedies are sought: of a moving arm they would not hold afterwards."""
+        return self.error.reason in REMEDIED_MOTION_REASONS \
+            and self.start.splice.rests and not len(self.start.times)
+
+    def remedies(self, log: MutableSequence[MadeCall], has_ended: Callable[[], bool]
+                 ) -> tuple[MotionRemedy, ...]:
+        """
+        Return what would make it possible; for another thread.
+
+        Parameters
+        ----------
+        log : sequence
+            Where the search is noted, if goals are recorded.
+        has_ended : callable
+            Whether nobody wants to know any more.
+
+        """
+        end = inf
+
+        def goes_on() -> bool:
+            nonlocal end
+            end = min(end, thread_time() + MOTION_REMEDY_TIME_S)  # after its motion was planned
+            return not has_ended() and thread_time() < end
+
+        try:
+            return self.settings.made(
+                MotionRemedyCall(self.call, self.first, Rounds(goes_on)), log)
+        except IkNodeError:  # the refusal counts
+            return ()
+
 
 UNCHECKED_ANSWERS = 500  # between two checks whether readers keep up
 MAX_HOLDBACK_S = 5.0  # for a reader that does not read

@@ -13,18 +13,16 @@ import numpy as np
 
 from ik_node.base.errors import GoalError, PathError, TrajectoryError
 from ik_node.base.text import quote
-from ik_node.motion.change.path_rate import PathRate
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.change.path_pace import PathRate
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError, SequencePlan
 from ik_node.motion.joint_path.plan import JointPathPlan
 from ik_node.motion.joint_path.waypoints import Waypoints
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
-from ik_node.node.goals.goal_status import GoalTask, numbers
-from ik_node.node.goals.preparation import Kernels, Preparation
-from ik_node.node.goals.refused_plan import RefusedPlan
-from ik_node.node.goals.torques import within_torques
+from ik_node.node.goals.goal_status import GoalTask, numbers, RefusedPlan
+from ik_node.node.goals.preparation import Kernels, Preparation, within_torques
 from ik_node.node.robot.robot import Robot, RobotHolder
 from ik_node.replay.calls import (
     ArcPoses,

@@ -7,5 +7,4 @@ How goals and stops come in, and how the health of the node goes out.
     goal_starter        What the arm does for each kind of goal
     goal_subscriptions  Subscriptions to goals
     health              Health of the node on /diagnostics
-    stopping            Stops by ``~/stop``
 """

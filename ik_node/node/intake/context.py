@@ -11,15 +11,12 @@ from rclpy.node import Node
 from ik_node.node.execution.motion import Motion
 from ik_node.node.execution.outputs import Output
 from ik_node.node.goals.conversion import GoalConversion
-from ik_node.node.goals.goal_queue import GoalQueue
+from ik_node.node.goals.goal_queue import ActiveFlag, GoalQueue
 from ik_node.node.robot.robot import RobotHolder
 from ik_node.node.robot.settings import StartOptions
-from ik_node.node.state.active_flag import ActiveFlag
-from ik_node.node.state.arm_state import ArmState
-from ik_node.node.state.callback_delay import CallbackDelay
+from ik_node.node.state.arm_state import ArmState, OtherJoints
+from ik_node.node.state.clocks import CallbackDelay, StampCheck
 from ik_node.node.state.duplicate_names import DuplicateNames
-from ik_node.node.state.other_joints import OtherJoints
-from ik_node.node.state.stamp_check import StampCheck
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ from ik_node.base.text import quote
 from ik_node.kinematics.arm import singular_values
 from ik_node.node.intake.context import NodeParts
 from ik_node.node.robot.robot import Robot
+from ik_node.node.state.clocks import running_time
 from ik_node.node.state.health_checks import Check, verdict
-from ik_node.node.state.stamp_check import running_time
 from ik_node.ros.middleware.clocks import steady_clock
-from ik_node.ros.middleware.periodic_report import PeriodicReport
+from ik_node.ros.middleware.process import PeriodicReport
 
 RECENT_TIME_S = 60.0  # for which the time of a solve counts
 

@@ -24,7 +24,7 @@ from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.scene.scene import Scene, SceneSnapshot
 from ik_node.collision.scene.tool_file import Tool
 from ik_node.model.chain import Chain
-from ik_node.model.joint_values import one_per_joint
+from ik_node.model.joints import one_per_joint
 from ik_node.model.tool import tool_pose
 from ik_node.motion.change.monitor import MonitorOptions
 from ik_node.motion.direct.torque_limits import TorqueOptions
@@ -34,8 +34,8 @@ from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits, PositionLimits, TipLimits
 from ik_node.replay.calls import Call, made, MadeCall
 from ik_node.ros.parameters.tables import filled, IK_NODE
-from ik_node.solver.reachability import Thresholds
 from ik_node.solver.solver import Solver
+from ik_node.solver.unreachable import Thresholds
 import ik_node.textbook  # noqa: F401  registers the textbook methods
 
 Values = Mapping[str, Any]

@@ -7,6 +7,5 @@ Objects that come by topic or from MoveIt become the scene of the collision chec
     moveit_scene_messages  Objects of a scene from and to the messages of MoveIt, moveit_msgs
     scene_changes          Changes of the scene while the node runs
     scene_draft            A scene that messages change
-    scene_messages         Objects of a scene from messages
     scene_topics           Objects around the arm that are told by markers and point clouds
 """

@@ -6,7 +6,7 @@ Messages read from their bytes by Python, so that other threads run meanwhile.
 rclpy reads a message in one call, in which no other thread of Python runs: for 10,000 markers
 that is a quarter of a second and more.  Here it takes longer, but nobody waits for it.
 
-In CDR, as every RMW of ROS 2 sends it (see :mod:`ik_node.node.execution.trajectory_bytes`).
+In CDR, as every RMW of ROS 2 sends it (see :mod:`ik_node.node.execution.outputs`).
 """
 
 from __future__ import annotations

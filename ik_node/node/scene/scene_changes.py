@@ -37,9 +37,14 @@ from ik_node.node.scene.scene_draft import (
     SceneServices,
     SceneTopic,
 )
-from ik_node.node.state.other_joints import OtherJoints
-from ik_node.ros.middleware.clocks import steady_clock
-from ik_node.ros.middleware.message_origin import MessageInfo, OneCopy, take_message, tell_origin
+from ik_node.node.state.arm_state import OtherJoints
+from ik_node.ros.middleware.clocks import (
+    MessageInfo,
+    OneCopy,
+    steady_clock,
+    take_message,
+    tell_origin,
+)
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks

@@ -25,8 +25,8 @@ from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.node.robot.robot import Robot
 from ik_node.node.robot.settings import Settings
 from ik_node.node.scene.message_reader import read_message
+from ik_node.node.state.clocks import StampCheck
 from ik_node.node.state.frames import Frames, NotYet
-from ik_node.node.state.stamp_check import StampCheck
 
 
 class Abandoned(Exception):

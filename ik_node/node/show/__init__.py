@@ -3,11 +3,9 @@
 """
 What is shown, and moves nothing: previews, postures, clearance, the scene.
 
-    clearance_display  Display of the least distance in the present posture: ~/clearance_markers
-    clearance_markers  Markers of the two links or objects that are nearest to each other
-    display            Display of the latest goal or preview
-    latched_markers    A latched topic of markers, which are made only while somebody subscribes
-    posture_list       All postures of the latest preview, each with what speaks for and against it
-    preview            Previews: solve and display a possible goal, and plan its motion
-    scene_display      Display of the collision bodies: ~/scene_markers and ~/body_markers
+    clearance      Display of the least distance in the present posture: ~/clearance_markers
+    display        Display of the latest goal or preview
+    posture_list   All postures of the latest preview, each with what speaks for and against it
+    preview        Previews: solve and display a possible goal, and plan its motion
+    scene_display  Display of the collision bodies: ~/scene_markers and ~/body_markers
 """

@@ -21,20 +21,18 @@ from ik_node.base.text import quote
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.links import elsewhere, link_poses, links_moved
 from ik_node.model.description.shapes import link_shapes
-from ik_node.motion.trajectory.tip_speed import tip_path
+from ik_node.motion.trajectory.sampling import tip_path
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.goals.goal_queue import GoalQueue
 from ik_node.node.goals.goal_status import GoalTask
 from ik_node.node.robot.robot import Robot, RobotHolder
-from ik_node.node.show.latched_markers import PublisherEventCallbacks
+from ik_node.node.show.scene_display import PublisherEventCallbacks
 from ik_node.node.state.arm_state import ArmState
-from ik_node.ros.messages.body_markers import (
+from ik_node.ros.messages.markers import (
     body_markers,
     CONTACT_ALPHA,
     CONTACT_COLOUR,
     CONTACT_NAMESPACE,
-)
-from ik_node.ros.messages.markers import (
     Ghost,
     goal_markers,
     joint_markers,
@@ -46,8 +44,8 @@ from ik_node.ros.messages.markers import (
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.qos import LATCHED_QOS
 from ik_node.solver.goal import Goal
-from ik_node.solver.reachability import Colour, judge, ReachabilityReport
 from ik_node.solver.result import Posture, Result
+from ik_node.solver.unreachable import Colour, judge, ReachabilityReport
 
 CONTACT_GROWTH_M = 1e-3  # of an object, so that its colour covers that of the same object
 ARROW_SIZE = 0.12  # times the reach of the arm

@@ -12,13 +12,13 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from ik_node.base.errors import GoalError
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.posture_report import PostureReport, postures_of, report_posture
 from ik_node.node.execution.motion import Motion
 from ik_node.node.goals.conversion import GoalConversion
+from ik_node.node.goals.goal_queue import WorkQueue
 from ik_node.node.goals.goal_status import numbers
 from ik_node.node.goals.preparation import Kernels
-from ik_node.node.goals.work_queue import WorkQueue
 from ik_node.node.robot.robot import Robot, RobotHolder
 from ik_node.node.show.preview import Asked, COLOUR_LEVELS, Preview
 from ik_node.ros.middleware.qos import LATCHED_QOS

@@ -34,8 +34,8 @@ from ik_node.ros.messages.goal_kinds import GOAL_KINDS
 from ik_node.ros.messages.status_messages import GoalState, stamp_text
 from ik_node.ros.middleware.qos import NEWEST_QOS
 from ik_node.solver.goal import Goal
-from ik_node.solver.reachability import Colour, judge, ReachabilityReport
 from ik_node.solver.result import Posture
+from ik_node.solver.unreachable import Colour, judge, ReachabilityReport
 
 COLOUR_LEVELS = {Colour.GREEN: DiagnosticStatus.OK, Colour.AMBER: DiagnosticStatus.WARN,
           Colour.RED: DiagnosticStatus.ERROR}

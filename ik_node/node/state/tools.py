@@ -15,7 +15,7 @@ from ik_node.model.description.urdf import Tree
 from ik_node.node.robot.robot import Robot
 from ik_node.node.robot.settings import StartOptions
 from ik_node.node.state.arm_state import ArmState
-from ik_node.ros.messages.tool_messages import MOUNTED_TEXT, tool_values
+from ik_node.ros.messages.motion_primitives import MOUNTED_TEXT, tool_values
 from ik_node.ros.middleware.qos import LATCHED_QOS
 
 

@@ -12,26 +12,75 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import Twist, TwistStamped
 import numpy as np
 from rclpy.node import Node
 from std_srvs.srv import SetBool
 
-from ik_node.base.errors import IkNodeError, Reason
-from ik_node.base.packages import how_to_install
+from ik_node.base.errors import GoalError, IkNodeError, Reason
+from ik_node.base.system import how_to_install
+from ik_node.base.text import quote
 from ik_node.kinematics.links import link_pose, path_between
-from ik_node.motion.following.jog import JogCommand
+from ik_node.model.chain import Chain
+from ik_node.motion.following.jog import JogCommand, JogOptions
 from ik_node.node.execution.motion import Motion
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.goal_queue import GoalQueue
 from ik_node.node.robot.robot import Robot, RobotHolder
-from ik_node.node.state.stamp_check import FUTURE_SLACK_S, StampCheck
-from ik_node.node.stream.jog_messages import joint_jog_type, joint_rates, twist_numbers
+from ik_node.node.state.clocks import FUTURE_SLACK_S, StampCheck
 from ik_node.node.stream.stream import Feed, Stream, StreamedMessage
 from ik_node.ros.messages.moveit_types import moveit_types
 from ik_node.ros.messages.status_messages import JOG_KIND
-from ik_node.ros.middleware.message_origin import MessageInfo, tell_origin
+from ik_node.ros.middleware.clocks import MessageInfo, tell_origin
 from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
+
+
+def joint_jog_type() -> Any:
+    """Return control_msgs' JointJog; None where control_msgs is not installed."""
+    try:
+        from control_msgs.msg import JointJog
+    except ImportError:
+        return None
+    return JointJog
+
+
+def twist_numbers(message: Twist) -> np.ndarray:
+    """Return the numbers (6,) of a twist, linear before angular."""
+    v, w = message.linear, message.angular
+    return np.array([v.x, v.y, v.z, w.x, w.y, w.z])
+
+
+def joint_rates(message: Any, chain: Chain, options: JogOptions) -> np.ndarray:
+    """
+    Return the velocity (n,) of each joint (rad/s or m/s); joints that are not named rest.
+
+    Parameters
+    ----------
+    message : control_msgs/JointJog
+        Its velocities count; displacements are refused, the duration is not used.
+
+    Raises
+    ------
+    GoalError
+        GOAL_JOINTS if names and velocities do not fit, GOAL_NOT_FINITE, or as
+        :meth:`JogOptions.rates`.
+
+    """
+    names, velocities = list(message.joint_names), np.array(message.velocities, dtype=float)
+    if len(message.displacements):
+        raise GoalError('the jog has displacements; joints are jogged by velocities alone',
+                        Reason.GOAL_JOINTS)
+    if not names or len(names) != len(velocities) or len(set(names)) != len(names):
+        raise GoalError(f'the jog has {len(names)} names ({len(set(names))} different) and '
+                        f'{len(velocities)} velocities; give one velocity to each name',
+                        Reason.GOAL_JOINTS)
+    unknown = [name for name in names if name not in chain.joint_names]
+    if unknown:
+        raise GoalError(f'the joint {quote(unknown[0])} is not one of '
+                        f'{", ".join(map(quote, chain.joint_names))}', Reason.GOAL_JOINTS)
+    rates = np.zeros(chain.n)
+    rates[[chain.joint_names.index(name) for name in names]] = options.rates(velocities)
+    return rates
 
 
 class Jog:

@@ -37,8 +37,7 @@ from ik_node.ros.messages.status_messages import (
     STREAM_KIND,
     STREAM_PAUSE_S,
 )
-from ik_node.ros.middleware.clocks import seconds_of, steady_clock
-from ik_node.ros.middleware.message_origin import MessageInfo, tell_origin
+from ik_node.ros.middleware.clocks import MessageInfo, seconds_of, steady_clock, tell_origin
 from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
 
 STREAM_OUTPUTS = 'trajectory', 'position', 'velocity'

@@ -3,7 +3,6 @@
 """
 Messages to and from values.
 
-    body_markers       Markers of bodies as they are checked for collisions
     conversion         Conversion between ROS messages and arrays; invalid numbers are refused here
     goal_answers       Goals that are sent to a node, and its answers to them
     goal_kinds         The kinds of goals, one entry for each
@@ -11,7 +10,5 @@ Messages to and from values.
     markers            Markers of the goal
     motion_primitives  Goals of ``~/motion_sequence``
     moveit_types       What all that speaks to MoveIt's clients needs
-    rotations          Quaternions at the ROS boundary: order x, y, z, w
     status_messages    The content of ``~/status``, for the node and for its clients
-    tool_messages      Named tools in the messages on ``~/tools``
 """

@@ -28,7 +28,7 @@ from rclpy.timer import Timer
 from rclpy.utilities import timeout_sec_to_nsec
 from rclpy.waitable import Waitable
 
-from ik_node.ros.middleware.message_origin import being_answered, take_message
+from ik_node.ros.middleware.clocks import being_answered, take_message
 
 TASK_PERIOD_S = 0.005  # between two looks whether what a coroutine awaits is there
 EVENT_PERIOD_S = 0.2  # between two looks for events of QoS, of which every publisher has some

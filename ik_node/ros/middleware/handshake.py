@@ -15,7 +15,7 @@ from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 
-from ik_node.base.signals import signals_deferred
+from ik_node.base.system import signals_deferred
 
 ANSWER_TIMEOUT_S = 0.5
 

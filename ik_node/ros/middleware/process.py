@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 import gc
 import os
@@ -14,13 +14,14 @@ import traceback
 from typing import Any, NoReturn, Protocol
 
 import rclpy
+from rclpy.clock import Clock
 from rclpy.exceptions import NameValidationException, NotInitializedException
 from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from ik_node.base.errors import IkNodeError
-from ik_node.base.signals import END_SIGNALS, INTERRUPTED_CODE
+from ik_node.base.system import END_SIGNALS, INTERRUPTED_CODE
 from ik_node.ros.middleware.executor import make_executor
 
 SIGNAL_LATENCY_S = 0.1  # maximum delay of a signal while nothing else happens
@@ -132,3 +133,35 @@ def run(name: str, make_node: Callable[[], ClosableNode],
     node.close()
     executor.remove_node(node)
     leave(node, 0)
+
+
+CHECK_PERIOD_S = 0.1
+CHECKS_PER_REPORT = 10
+
+
+class PeriodicReport:
+    """
+    Calls a function once a second, and earlier when a state changes.
+
+    Parameters
+    ----------
+    report : callable
+        Publishes the report.
+    state : callable
+        Returns what a change of is reported within CHECK_PERIOD_S.
+
+    """
+
+    def __init__(self, node: Node, clock: Clock, report: Callable[[], None],
+                 state: Callable[[], Hashable]) -> None:
+        self._publish, self._state = report, state
+        self._last: Hashable = None
+        self._checks = 0
+        node.create_timer(CHECK_PERIOD_S, self._check, clock=clock)
+
+    def _check(self) -> None:
+        state = self._state()
+        self._checks += 1
+        if state != self._last or self._checks >= CHECKS_PER_REPORT:
+            self._last, self._checks = state, 0
+            self._publish()

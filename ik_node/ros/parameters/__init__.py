@@ -3,7 +3,6 @@
 """
 One table of parameters for each node, and how a node has them.
 
-    given_parameters  Parameters that a process was given and that its node does not have
-    node_parameters   Parameters of a table on a node: declared, read, changed
-    tables            The parameters of the nodes, one table for each node
+    node_parameters  Parameters of a table on a node: declared, read, changed
+    tables           The parameters of the nodes, one table for each node
 """

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ik_node.solver.choices import SOLUTION_CHOICES
+from ik_node.solver.options import SOLUTION_CHOICES
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,5 @@ Compiled iterations: damped steps, null space, nearest posture, for chains and t
     nearest      Compiled search for the posture nearest to the seed
     nullspace    Compiled null-space bias
     residual     Compiled error of a pose against a goal with tolerances
-    self_motion  Compiled walk along the self-motion of an arm with one redundant joint
     tree_damped  Compiled damped least squares for several tips of a tree at once
-    tree_step    Compiled step of damped least squares for several tips of a tree at once
 """

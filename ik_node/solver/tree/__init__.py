@@ -3,7 +3,6 @@
 """
 Inverse kinematics of several tips.
 
-    tree_options  Options and goals of a solve for several tips
-    tree_result   The result of a solve for several tips
-    tree_solver   Inverse kinematics of several tips of one robot at once
+    tree_result  The result of a solve for several tips
+    tree_solver  Inverse kinematics of several tips of one robot at once
 """

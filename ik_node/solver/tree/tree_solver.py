@@ -16,7 +16,8 @@ from ik_node.base.text import quote, shown
 from ik_node.kinematics.arguments import did_you_mean, numbers
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree
 from ik_node.kinematics.tree.tree_kernels import tree_poses
-from ik_node.model.joint_values import real_array
+from ik_node.model.joints import real_array
+from ik_node.solver.branches import PostureCheck
 from ik_node.solver.descent.layout import FARTHEST_SEED, JointRows
 from ik_node.solver.descent.tree_damped import (
     ANSWER_ATTEMPTS,
@@ -26,13 +27,18 @@ from ik_node.solver.descent.tree_damped import (
     FIRST_MET,
     SECOND_ERROR,
     TIP_ERRORS,
+    TipGoals,
+    TreeProblem,
     WalkRule,
 )
-from ik_node.solver.descent.tree_step import TipGoals, TreeProblem
-from ik_node.solver.free_postures import PostureCheck
 from ik_node.solver.goal import Goal, goal_matrix, POSITION_ONLY
-from ik_node.solver.tree.tree_options import goal_row, TipGoal, TreeSolverOptions
-from ik_node.solver.tree.tree_result import TipError, TreeResult
+from ik_node.solver.tree.tree_result import (
+    goal_row,
+    TipError,
+    TipGoal,
+    TreeResult,
+    TreeSolverOptions,
+)
 from ik_node.solver.warm_up import warm_up_tree
 
 STORED_POSTURES = 512       # random ones, of which restarts take the nearest

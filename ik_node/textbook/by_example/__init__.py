@@ -5,5 +5,4 @@ Methods that learn from poses that were solved beforehand.
 
     key_postures    Key postures
     neural_network  A neural network that answers goals, trained on the spot for the arm
-    solved_poses    Poses of an arm that are solved beforehand
 """

@@ -16,8 +16,8 @@ import warnings
 import numpy as np
 
 from ik_node.base.errors import ParameterError
-from ik_node.base.packages import how_to_install
-from ik_node.textbook.by_example.solved_poses import (
+from ik_node.base.system import how_to_install
+from ik_node.textbook.by_example.key_postures import (
     arm_key,
     ArmKey,
     KEPT_ARMS,

@@ -8,11 +8,9 @@ The arguments of the commands; they are read before anything heavy is imported.
     doctor           The arguments of ik_doctor
     echo             The arguments of ik_node echo
     jog              The arguments of ik_jog
-    nodes            The help of the nodes: how to give parameters, and all that there are
     param            The arguments of ik_node param
     plot_trajectory  The arguments of plot_trajectory
     replay           The arguments of ik_replay
-    rotations        Orientations that are given on a command line
     send_goal        The arguments of send_goal; its options of goals are in goal_kinds
     stop             The arguments of ik_node stop
     teach            The arguments of ik_teach

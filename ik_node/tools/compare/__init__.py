@@ -3,8 +3,6 @@
 """
 Methods of inverse kinematics side by side: compare_methods.
 
-    command        Compare methods of inverse kinematics side by side, on any arm
-    compare_plots  Figures of the comparison: one small panel per method, on common axes
-    compare_runs   Run methods of inverse kinematics on the same goals from the same seeds
-    reports        Write the tables and numbers of a comparison as text
+    command       Compare methods of inverse kinematics side by side, on any arm
+    compare_runs  Run methods of inverse kinematics on the same goals from the same seeds
 """

@@ -16,29 +16,30 @@ import sys
 import numpy as np
 
 from ik_node.base.errors import IkNodeError, ParameterError
-from ik_node.base.packages import require_matplotlib
 from ik_node.base.se3 import pose, rotation_from_rpy
-from ik_node.base.share import share_file
+from ik_node.base.system import require_matplotlib, share_file
 from ik_node.base.text import quote
 from ik_node.kinematics.arm import Arm, load_urdf
-from ik_node.model.joint_values import require_radians
+from ik_node.model.joints import require_radians
 from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
 from ik_node.tools.arguments.compare_methods import parse
-from ik_node.tools.arguments.rotations import rotation_from
-from ik_node.tools.compare import compare_plots
+from ik_node.tools.arguments.send_goal import rotation_from
+from ik_node.tools.compare import compare_runs as compare_plots
 from ik_node.tools.compare.compare_runs import (
     ALONE_METHODS,
     compare,
+    markdown,
     Metrics,
+    number,
     PRODUCTION_METHOD,
     reachable_goals,
     RESTARTS_METHOD,
     Run,
     Runner,
+    write_json,
 )
-from ik_node.tools.compare.reports import markdown, number, write_json
 from ik_node.tools.plots.figures import unit
 
 ALL_METHODS = (PRODUCTION_METHOD, *TEXTBOOK_METHODS)

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+import json
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -18,6 +20,7 @@ from ik_node.textbook.attempt import descend
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
 from ik_node.textbook.task import Task
+from ik_node.tools.plots.figures import LINE_COLOURS, Panels, remark, save, unit
 
 PRODUCTION_METHOD = 'damped'
 RESTARTS_METHOD = 'damped, with restarts'
@@ -275,3 +278,107 @@ def _metrics(method: str, runs: list[Run]) -> Metrics:
                    median_time=1e3 * float(np.median([run.time for run in met])),
                    median_jump=float(np.median([run.largest_jump for run in met])),
                    largest_jump=float(max(run.largest_jump for run in met)))
+
+
+def number(value: float) -> str:
+    """Return a number with three digits, '-' for NaN."""
+    return '-' if np.isnan(value) else f'{value:.3g}' if value < 1000.0 else f'{value:.0f}'
+
+
+def markdown(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """Return the lines of a Markdown table."""
+    widths = [max(len(row[k]) for row in (head, *rows)) for k in range(len(head))]
+
+    def line(cells: tuple[str, ...]) -> str:
+        return '| ' + ' | '.join(cell.ljust(width) for cell, width in zip(cells, widths)) + ' |'
+
+    return [line(head), '|' + '|'.join('-' * (width + 2) for width in widths) + '|',
+            *map(line, rows)]
+
+
+def write_json(file: Path, content: object) -> None:
+    """Write content that may hold arrays as JSON, with null for NaN."""
+    def plain(value: object) -> object:
+        return value.tolist() if isinstance(value, np.ndarray) else float(value)
+
+    def finite(value: object) -> object:
+        # JSON has no NaN.
+        if isinstance(value, dict):
+            return {key: finite(each) for key, each in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [finite(each) for each in value]
+        return None if isinstance(value, float) and np.isnan(value) else value
+
+    file.write_text(json.dumps(finite(content), default=plain) + '\n', encoding='utf-8')
+
+
+MIN_PLOTTED_ERROR_M = 1e-10
+
+
+def convergence(runs: dict[str, list[Run]], metres_per_radian: float, tolerance: float,
+                file: Path) -> None:
+    """Draw the weighted error over the steps for each goal and the median, on log scales."""
+    picture = Panels(
+        list(runs), 'Error against step', 'step',
+        f'position and orientation error, 1 rad = {metres_per_radian:g} m  (m)',
+        [(LINE_COLOURS[5], '-', 'one goal'), (LINE_COLOURS[0], '-', 'median of all'),
+         (LINE_COLOURS[1], '--', 'position tolerance')])
+    for name, axes in picture.axes.items():
+        steps = np.arange(max(run.steps for run in runs[name]) + 1)
+        curves = []
+        for run in runs[name]:
+            error = np.maximum(run.distance(metres_per_radian), MIN_PLOTTED_ERROR_M)
+            axes.plot(run.at, error, color=LINE_COLOURS[5], linewidth=0.6, alpha=0.6)
+            # A run that has ended keeps its last error.
+            curves.append(np.exp(np.interp(steps, run.at, np.log(error))))
+        axes.plot(steps, np.median(curves, axis=0), color=LINE_COLOURS[0], linewidth=1.6)
+        axes.axhline(tolerance, color=LINE_COLOURS[1], linewidth=0.9, linestyle='--')
+        met = sum(run.met for run in runs[name])
+        remark(axes, f'{met} of {len(curves)} met')
+        axes.set_xscale('symlog', linthresh=1.0)
+        axes.set_yscale('log')
+    axes.set_xlim(left=0.0)
+    axes.set_ylim(MIN_PLOTTED_ERROR_M, 10.0)
+    save(picture.figure, file)
+
+
+def tip_path(runs: dict[str, list[Run]], goal: np.ndarray, file: Path) -> None:
+    """
+    Draw the path of the tip to the first goal: along the straight line and across it.
+
+    Parameters
+    ----------
+    goal : (3,) array
+        Position of the first goal, m.
+
+    """
+    picture = Panels(list(runs), 'Path of the tip to the first goal',
+                     'distance to go along the straight line  (mm)',
+                     'distance from the straight line  (mm)',
+                     [(LINE_COLOURS[0], '-', 'tip, a dot for each step'),
+                      (LINE_COLOURS[6], 's', 'start'), (LINE_COLOURS[1], '*', 'goal')])
+    for name, axes in picture.axes.items():
+        tip = 1e3 * (runs[name][0].tip - goal)
+        line = tip[0] / max(np.linalg.norm(tip[0]), 1e-9)
+        along = tip @ line
+        off = np.linalg.norm(tip - np.outer(along, line), axis=1)
+        axes.plot(along, off, color=LINE_COLOURS[0], linewidth=1.2, marker='o', markersize=2.5)
+        axes.plot(along[0], off[0], color=LINE_COLOURS[6], marker='s', markersize=4)
+        axes.plot(0.0, 0.0, color=LINE_COLOURS[1], marker='*', markersize=9)
+    axes.invert_xaxis()
+    save(picture.figure, file)
+
+
+def joint_motion(runs: dict[str, list[Run]], chain: Chain, file: Path) -> None:
+    """Draw the joint positions over the steps to the first goal."""
+    lines = [(LINE_COLOURS[k % len(LINE_COLOURS)], '-' if k < len(LINE_COLOURS) else '--', name)
+             for k, name in enumerate(chain.joint_names)]
+    picture = Panels(list(runs), 'Joint positions on the path to the first goal', 'step',
+                     f'change from the seed  ({unit(chain)})', lines)
+    for name, axes in picture.axes.items():
+        first = runs[name][0]
+        for (colour, style_, _), values in zip(lines, (first.path - first.path[0]).T):
+            axes.plot(first.at, values, color=colour, linestyle=style_, linewidth=1.1)
+        axes.set_xscale('symlog', linthresh=1.0)
+    axes.set_xlim(left=0.0)
+    save(picture.figure, file)

@@ -3,7 +3,6 @@
 """
 The demonstration: ik_demo.
 
-    command       Run ik_node and a simulated controller as two processes, and send goals to them
-    demo_goals    Goals for the demonstration of any arm
-    demo_witness  What the demonstration observes on the ROS graph, as anybody else could
+    command     Run ik_node and a simulated controller as two processes, and send goals to them
+    demo_goals  Goals for the demonstration of any arm
 """

@@ -34,8 +34,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from ik_node.base.errors import ChainError, IkNodeError, ParameterError
 from ik_node.base.se3 import distance, pose, rotation_from_quaternion
-from ik_node.base.share import share_file
-from ik_node.base.signals import INTERRUPTED_CODE
+from ik_node.base.system import INTERRUPTED_CODE, share_file
 from ik_node.base.text import COMPILATION_TIME, printable, quote
 from ik_node.collision.bodies.links import arm_bodies
 from ik_node.collision.distances.model import CollisionModel
@@ -44,14 +43,12 @@ from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.mesh_files import mesh_search
 from ik_node.model.description.urdf import read_urdf, Tree
 from ik_node.model.description.xacro_file import expand_xacro
-from ik_node.model.user_files.preset_description import description_file
-from ik_node.model.user_files.presets import Preset, read_preset
+from ik_node.model.user_files.presets import description_file, Preset, read_preset
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.handshake import wait_for
 from ik_node.ros.middleware.process import leave
 from ik_node.tools.arguments.demo import parse
-from ik_node.tools.demo.demo_goals import free_start, goals_for, on_ground
-from ik_node.tools.demo.demo_witness import Witness
+from ik_node.tools.demo.demo_goals import free_start, goals_for, on_ground, Witness
 from ik_node.tools.pose_files import file_pose, FilePose, read_goals, read_poses
 
 START_TIMEOUT_S = 300.0  # without progress; the first start compiles, slowly on a busy machine

@@ -9,7 +9,7 @@ import numpy as np
 from ik_node.base.errors import ParameterError, Reason, StateError
 from ik_node.base.text import listed, quote
 from ik_node.model.chain import Chain
-from ik_node.model.joint_values import one_per_joint
+from ik_node.model.joints import one_per_joint
 from ik_node.node.state.arm_state import VELOCITY_MARGIN
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.tools.doctor.node_checks import (

@@ -11,7 +11,7 @@ import sys
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
-from ik_node.base.signals import INTERRUPTED_CODE
+from ik_node.base.system import INTERRUPTED_CODE
 from ik_node.base.text import printable
 from ik_node.ros.middleware.process import leave
 from ik_node.tools.arguments.doctor import parse

@@ -17,11 +17,11 @@ from enum import Enum
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from ik_node.base.errors import IkNodeError, Reason
-from ik_node.base.packages import how_to_install
+from ik_node.base.system import how_to_install
 from ik_node.base.text import COMPILATION_TIME, listed, quote
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import parse_urdf, read_urdf, Tree
-from ik_node.node.state.stamp_check import FUTURE_SLACK_S
+from ik_node.node.state.clocks import FUTURE_SLACK_S
 from ik_node.ros.action_client import ACTION_NAME
 from ik_node.ros.controller_manager import ACTIVE_STATE, how_to_activate, prefix_of
 from ik_node.ros.messages.status_messages import GoalState, values_of

@@ -13,7 +13,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.qos import QoSProfile
 
-from ik_node.ros.middleware import qos_mismatch
+from ik_node.ros.middleware import qos as qos_mismatch
 from ik_node.ros.parameters.tables import IK_NODE
 
 MIN_LOOK_S = 2.0    # shortest observation, even if nothing is missing

@@ -33,8 +33,13 @@ from ik_node.ros.controller_manager import (
 )
 from ik_node.ros.messages.goal_kinds import goal_topics
 from ik_node.ros.middleware.handshake import ANSWER_TIMEOUT_S, ask, wait_for
-from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, EVERY_STATE_QOS, INSTANCE_QOS, STATUS_QOS
-from ik_node.ros.middleware.qos_mismatch import node_of
+from ik_node.ros.middleware.qos import (
+    BEST_EFFORT_QOS,
+    EVERY_STATE_QOS,
+    INSTANCE_QOS,
+    node_of,
+    STATUS_QOS,
+)
 from ik_node.tools.doctor.observations import End, Heard, Observations, seconds, Topic
 
 LOOK_PERIOD_S = 0.1  # between two looks at the graph, which take longer than a message

@@ -3,8 +3,7 @@
 """
 Plots of trajectories: plot_trajectory.
 
-    command            Joints and their limits, tool speed, manipulability over time
-    figures            Draw figures without a display: common colours, panels and legends
-    trajectory_curves  Quantities of a motion over time, sampled between its points as well
-    trajectory_files   Recorded trajectories and goals
+    command           Joints and their limits, tool speed, manipulability over time
+    figures           Draw figures without a display: common colours, panels and legends
+    trajectory_files  Recorded trajectories and goals
 """

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 import sys
 from typing import Any, TYPE_CHECKING
@@ -19,25 +20,25 @@ import numpy as np
 import yaml
 
 from ik_node.base.errors import GoalError, IkNodeError, ParameterError
-from ik_node.base.packages import how_to_install, require_matplotlib
 from ik_node.base.se3 import pose, rotation_from_rpy
-from ik_node.base.share import share_file
+from ik_node.base.system import how_to_install, require_matplotlib, share_file
 from ik_node.base.text import quote
+from ik_node.kinematics.arm import singular_values
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import read_urdf
-from ik_node.model.joint_values import require_radians
+from ik_node.model.joints import require_radians
 from ik_node.model.user_files.plain_yaml import YAML_ERRORS
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.tool_path.plan import plan_path
-from ik_node.motion.trajectory.interpolation import Point
+from ik_node.motion.trajectory.interpolation import Point, Sampler
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.sampling import tip_rates
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.node.robot.settings import make_settings, Settings, start_options
 from ik_node.solver.goal import Goal
 from ik_node.tools.arguments.plot_trajectory import parse
-from ik_node.tools.arguments.rotations import rotation_from
+from ik_node.tools.arguments.send_goal import rotation_from
 from ik_node.tools.plots.figures import add_legend, LINE_COLOURS, new_figure, save, style, unit
-from ik_node.tools.plots.trajectory_curves import Curves, make_curves
 from ik_node.tools.plots.trajectory_files import (
     make_recording,
     read_recording,
@@ -48,6 +49,68 @@ from ik_node.tools.plots.trajectory_files import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+SAMPLE_COUNT = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """
+    Quantities of a motion at k times.
+
+    Attributes
+    ----------
+    times : (k,) array
+        s.
+    q, qd, qdd : (k, n) arrays
+        Rad or m, per s, per s^2.
+    margin : (k, n) array
+        Distance of each joint to its nearer position limit, rad or m; negative outside,
+        infinite for a joint without limits.
+    velocity_share, acceleration_share : (k, n) arrays
+        Divided by the limit.
+    tool_speed, tool_turn : (k,) arrays
+        m/s, rad/s.
+    manipulability, smallest_singular_value : (k,) arrays
+        Yoshikawa (1985); linear rows in m, angular rows in rad.
+
+    """
+
+    times: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    margin: np.ndarray
+    velocity_share: np.ndarray
+    acceleration_share: np.ndarray
+    tool_speed: np.ndarray
+    tool_turn: np.ndarray
+    manipulability: np.ndarray
+    smallest_singular_value: np.ndarray
+
+
+def make_curves(chain: Chain, points: list[Point], limits: MotionLimits) -> Curves:
+    """
+    Return the quantities of a motion from its first point to its last.
+
+    Between the points, positions are interpolated as a joint trajectory controller does:
+    linear, cubic or quintic, by what the points contain.
+    """
+    sampler = Sampler(points[1:], points[0], np.zeros(chain.n, dtype=bool))
+    begin, end = points[0].time, points[-1].time
+    # At the last instant the sampler is at rest; just before, the final velocity is seen.
+    last = np.nextafter(end, begin)
+    times = np.unique(np.concatenate([
+        np.linspace(begin, last, SAMPLE_COUNT), [p.time for p in points[:-1]]]))
+    states = [sampler.sample(float(t)) for t in times]
+    q, qd, qdd = (np.array([getattr(state, name) for state in states])
+                  for name in ('q', 'qd', 'qdd'))
+    speed, turn = tip_rates(chain, q, qd)
+    sigma = np.array([singular_values(chain, row) for row in q])
+    return Curves(times, q, qd, qdd, np.minimum(q - chain.lower, chain.upper - q),
+                  np.abs(qd) / limits.velocity, np.abs(qdd) / limits.acceleration, speed, turn,
+                  sigma.prod(axis=1), sigma[:, -1])
+
 
 FIGURE_SIZE_INCHES = 11.0, 11.0
 LEGEND_HEIGHT_INCHES = 0.5

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ik_node.base.packages import require_matplotlib
+from ik_node.base.system import require_matplotlib
 from ik_node.model.chain import Chain
 
 if TYPE_CHECKING:

@@ -16,9 +16,7 @@ from time import monotonic
 from typing import TextIO
 
 from ik_node.base.errors import IkNodeError, ParameterError
-from ik_node.base.packages import how_to_install, require_matplotlib
-from ik_node.base.share import share_file
-from ik_node.base.signals import INTERRUPTED_CODE
+from ik_node.base.system import how_to_install, INTERRUPTED_CODE, require_matplotlib, share_file
 from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.bodies.links import arm_bodies
 from ik_node.collision.distances.model import CollisionModel
@@ -27,16 +25,17 @@ from ik_node.collision.scene.scene_file import read_scene
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.mesh_files import mesh_search
 from ik_node.model.description.urdf import read_urdf, Tree
-from ik_node.model.joint_values import require_radians
-from ik_node.ros.messages.rotations import quaternion_from_rpy
+from ik_node.model.joints import require_radians
+from ik_node.ros.messages.conversion import quaternion_from_rpy
 from ik_node.tools.arguments.workspace import parse
-from ik_node.tools.workspace.orientations import (
+from ik_node.tools.workspace.plots import draw
+from ik_node.tools.workspace.sampling import (
     even_directions,
     even_orientations,
     Orientations,
+    sample_workspace,
+    Workspace,
 )
-from ik_node.tools.workspace.plots import draw
-from ik_node.tools.workspace.sampling import sample_workspace, Workspace
 
 BAR_WIDTH = 30  # characters
 REPORT_PERIOD_S = {True: 0.1, False: 10.0}  # on a terminal, and elsewhere

@@ -13,11 +13,21 @@ import numpy as np
 from ik_node.kinematics.kernels import joint_frames
 from ik_node.model.chain import Chain
 from ik_node.tools.plots.figures import new_figure, save, style
-from ik_node.tools.workspace.colours import SHARE_COLOURS
 from ik_node.tools.workspace.sampling import Workspace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+# From share 0 to 1: RdYlBu of ColorBrewer, suitable for colour-blind readers.
+SHARE_COLOURS = np.array([(215, 48, 39), (252, 141, 89), (254, 224, 144), (224, 243, 248),
+                    (145, 191, 219), (69, 117, 180)]) / 255.0
+
+
+def share_colours(share: np.ndarray) -> np.ndarray:
+    """Return red, green, blue (N, 3), 0 to 1, of shares (N,), 0 to 1."""
+    at = np.linspace(0.0, 1.0, len(SHARE_COLOURS))
+    return np.stack([np.interp(share, at, channel) for channel in SHARE_COLOURS.T], axis=-1)
+
 
 FIGURE_SIZE_IN = 12.0, 7.6
 SLICE_HEIGHTS = (0.0, 1 / 3, 2 / 3)  # from the base, or the lowest cell above it, to the top

@@ -10,7 +10,7 @@ from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import Header
 
 from ik_node.ros.middleware.qos import LATCHED_QOS
-from ik_node.tools.workspace.colours import share_colours
+from ik_node.tools.workspace.plots import share_colours
 from ik_node.tools.workspace.sampling import Workspace
 
 CLOUD_TOPIC = 'workspace'

@@ -7,7 +7,6 @@ A page for a phone or a headset, which moves the arm with the hand that holds it
     clutch         The clutch: the tip follows a hand only while a button is held
     node           The node handheld
     open_pages     The pages that are open, one of which may hold the clutch
-    options        The parameters of the page for a phone or a headset as one object
     page_messages  The messages between page and node: JSON objects, told apart by ``type``
     page_server    The server of the page, and of the websockets by which it talks to the node
 """

@@ -5,7 +5,6 @@ The arm on a web page, where it can be moved without RViz.
 
     event_queue  Hands events of the page
     node         The viewer node: the arm on a web page, where it can be moved without RViz
-    options      The parameters of the viewer as one object
     page         The web server of the page, which accepts only allowed hosts and origins
     style        Colours, lines and button styles that all panels of the page share
 """

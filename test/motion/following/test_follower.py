@@ -34,8 +34,7 @@ import pytest
 import robots
 
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.options import FollowOptions, Phase
 from ik_node.motion.trajectory.interpolation import state_at

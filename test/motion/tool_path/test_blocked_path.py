@@ -10,7 +10,7 @@ import robots
 from ik_node.base.errors import PathError, Reason
 from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import BACK_OFF_M, MAX_CELL_M, plan_path
 from ik_node.motion.trajectory.limits import MotionLimits

@@ -13,7 +13,7 @@ import robots
 
 import ik_node
 from ik_node.base.errors import PathError, Reason
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.limits import MotionLimits

@@ -15,8 +15,7 @@ import pytest
 import robots
 
 from ik_node.base.errors import ParameterError, PathError, Reason
-from ik_node.motion.direct.point_to_point import plan_point_to_point
-from ik_node.motion.direct.start_state import StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path, warm_up

@@ -9,7 +9,7 @@ import robots
 
 from ik_node.base.se3 import distance
 from ik_node.solver.branches import without_limits
-from ik_node.solver.descent.self_motion import walk
+from ik_node.solver.descent.nearest import walk
 from ik_node.solver.solver import Solver
 
 STEP = 0.05

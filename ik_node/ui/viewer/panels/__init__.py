@@ -7,12 +7,9 @@ The panels of the page.
     collision_panel  Collision checking: bodies of the links, the clearance, and boxes of the page
     goal_list        The last goals, newest first, one line each
     handle_view      The handle on the page
-    jog_panel        Buttons that move the tip for as long as they are held
     joint_sliders    Sliders for the joints, which follow the arm until they are touched
-    named_panel      The named poses on the page: a list to choose from, and a button
     panels           The panels beside the scene
     plots            Plots of joint positions and of the distance to singularities
     posture_panel    All postures that reach the pose of the handle: one button for each
     settings_panel   Sliders for parameters of an ik_node; they show the values that the node has
-    tool_panel       The named tools on the page
 """

@@ -18,9 +18,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.base.errors import GoalError
 from ik_node.base.se3 import pose, rotation_from_quaternion
-from ik_node.ros.messages.body_markers import OBJECT_ALPHA, OBJECT_COLOUR, PAGE_NAMESPACE
 from ik_node.ros.messages.conversion import fill_pose, matrix_from_pose
-from ik_node.ros.messages.markers import scale
+from ik_node.ros.messages.markers import OBJECT_ALPHA, OBJECT_COLOUR, PAGE_NAMESPACE, scale
 from ik_node.ui.node_client import Answer
 from ik_node.ui.viewer.drawing.robot_view import place, send
 from ik_node.ui.viewer.event_queue import Inbox

@@ -18,8 +18,7 @@ from ik_node.ui.handle import Entry, Handle, MENU_ENTRIES
 from ik_node.ui.viewer.drawing.robot_view import place, send
 from ik_node.ui.viewer.drawing.scene import BASE_NODE
 from ik_node.ui.viewer.event_queue import Inbox
-from ik_node.ui.viewer.panels.named_panel import NamedPanel
-from ik_node.ui.viewer.panels.tool_panel import ToolPanel
+from ik_node.ui.viewer.panels.settings_panel import NamedPanel, ToolPanel
 from ik_node.ui.viewer.style import (
     CSS_AMBER,
     CSS_GREEN,

@@ -20,8 +20,7 @@ from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.panels.collision_panel import CollisionPanel
 from ik_node.ui.viewer.panels.goal_list import GoalList, summary
 from ik_node.ui.viewer.panels.handle_view import HandleView
-from ik_node.ui.viewer.panels.jog_panel import JogPanel
-from ik_node.ui.viewer.panels.joint_sliders import JointPanel
+from ik_node.ui.viewer.panels.joint_sliders import JogPanel, JointPanel
 from ik_node.ui.viewer.panels.plots import Plots
 from ik_node.ui.viewer.panels.posture_panel import PosturePanel
 from ik_node.ui.viewer.panels.settings_panel import SettingsPanel

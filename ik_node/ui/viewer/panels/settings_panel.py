@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from time import monotonic
 
 import numpy as np
@@ -14,8 +15,10 @@ from rclpy.parameter import parameter_value_to_python
 import viser
 
 from ik_node.model.chain import Chain
+from ik_node.ui.handle import NO_TOOL
 from ik_node.ui.node_client import Answer, Commands, SERVICE_TIMEOUT_S
 from ik_node.ui.viewer.event_queue import Inbox
+from ik_node.ui.viewer.style import mark, PLAIN_STYLE
 
 SCALE_PARAMETER = 'motion.velocity_scale'
 GAINS_PARAMETER = 'solver.null_space_gains'
@@ -113,3 +116,66 @@ class SettingsPanel:
                 len(self._gains) if len(gains) == 1 else 1)):
             slider.max = max(slider.max, gain)
             slider.value = gain
+
+
+class ToolPanel:
+    """
+    Hidden while the node has no named tools.
+
+    Parameters
+    ----------
+    mount : callable
+        Takes the name of the tool that is chosen, '' for none.
+
+    """
+
+    def __init__(self, server: viser.ViserServer, inbox: Inbox,
+                 mount: Callable[[str], None]) -> None:
+        self._choice = server.gui.add_dropdown(
+            'Tool', (NO_TOOL,), visible=False,
+            hint='tool.name: the centre point and the shape that count')
+        inbox.on_change(self._choice, lambda name: mount('' if name == NO_TOOL else name))
+
+    def show(self, names: Sequence[str], mounted: str) -> None:
+        """Offer these names, and show which is mounted; '' = none."""
+        options = tuple(dict.fromkeys((NO_TOOL, *names)))  # a list takes no name twice
+        if options != tuple(self._choice.options):
+            self._choice.options = options
+        self._choice.value = mounted or NO_TOOL
+        self._choice.visible = bool(names)
+
+
+NO_CHOICE = ''  # the only option while there are no named poses
+
+
+class NamedPanel:
+    """
+    Hidden while there are no named poses.
+
+    Parameters
+    ----------
+    go : callable
+        Takes the name that is chosen, when the button is pressed.
+
+    """
+
+    def __init__(self, server: viser.ViserServer, inbox: Inbox,
+                 go: Callable[[str], None]) -> None:
+        self._go = go
+        self._choice = server.gui.add_dropdown('Named pose', (NO_CHOICE,), visible=False)
+        mark(server, PLAIN_STYLE)
+        self._button = server.gui.add_button('Move to the named pose', visible=False)
+        inbox.on_click(self._button, self._move)
+
+    def _move(self) -> None:
+        if self._choice.value != NO_CHOICE:
+            self._go(self._choice.value)
+
+    def show(self, names: Sequence[str]) -> None:
+        """Offer these names; the choice stays if it is among them."""
+        chosen = self._choice.value
+        options = tuple(dict.fromkeys(names)) or (NO_CHOICE,)  # a list takes no name twice
+        if options != tuple(self._choice.options):
+            self._choice.options = options
+            self._choice.value = chosen if chosen in options else options[0]
+        self._choice.visible = self._button.visible = bool(names)

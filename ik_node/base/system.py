@@ -1,11 +1,17 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Packages that may be missing, and the commands that install them."""
+"""Packages that may be missing, shipped files, and the signals that end a program."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 import os
+from pathlib import Path
+import signal
+import sys
+import threading
 
 from ik_node.base.errors import ParameterError
 
@@ -75,3 +81,58 @@ def require_matplotlib(otherwise: str = '') -> None:
     if find_spec('matplotlib') is None:
         raise ParameterError('pictures need matplotlib; install it with '
                              f'"{how_to_install("matplotlib")}"{otherwise}')
+
+
+END_SIGNALS = signal.SIGINT, signal.SIGTERM
+INTERRUPTED_CODE = 130  # the exit code that shells give
+
+
+@contextmanager
+def signals_deferred() -> Iterator[None]:
+    """
+    Handle END_SIGNALS that come during the block after it.
+
+    For code that loses the exceptions of a handler.  Only the main thread handles signals; in
+    another one nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+    handlers = {number: signal.signal(number, lambda number, _: received.append(number))
+                for number in END_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for number in received:
+        signal.raise_signal(number)
+
+
+def share_file(name: str) -> Path:
+    """
+    Return the path of a data file, e.g. ``urdf/six_axis_arm.urdf``.
+
+    Searched in the ROS installation, the source tree, and where pip installs the package: in an
+    environment, for one user, or into a folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        If none of them has the file.
+
+    """
+    root = Path(__file__).parents[2]
+    # The environment is above lib/pythonX.Y/site-packages.
+    places = [root, *(folder / 'share/ik_node' for folder in (
+        root, *root.parents[2:3], Path(sys.prefix)))]
+    try:
+        from ament_index_python.packages import get_package_share_directory
+        places.insert(0, Path(get_package_share_directory('ik_node')))
+    except (ImportError, LookupError, OSError):  # no ROS, not installed, not sourced
+        pass
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    raise FileNotFoundError(f'{name} is in none of {", ".join(map(str, places))}')
