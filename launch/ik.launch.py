@@ -33,7 +33,7 @@ from ik_node.model.user_files.presets import (
     read_preset,
 )
 from ik_node.ros.parameters.tables import IK_NODE
-from ik_node.ui.rviz_handle import adapted
+from ik_node.ui.rviz_config import adapted
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 SHARE_FOLDER = Path(get_package_share_directory('ik_node'))

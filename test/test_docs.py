@@ -29,7 +29,8 @@ from ik_node.model.description.urdf import read_urdf
 from ik_node.model.user_files.named_poses import named_poses, PoseEntry, POSES_KEY
 from ik_node.model.user_files.presets import read_preset
 from ik_node.motion.joint_path.taught_path import PATH_KEY, path_of
-from ik_node.replay.calls import made, SolveCall
+from ik_node.motion.requests import SolveRequest
+from ik_node.replay.answered import answered
 from ik_node.replay.recording import AnsweredGoal, recording_bytes
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
@@ -116,7 +117,7 @@ def test_replay_in_python(monkeypatch, tmp_path, capsys):
     tree = read_urdf(ROOT / 'urdf/six_axis_arm.urdf')
     solver, log = Solver(make_chain(tree)), []
     T = forward_kinematics(solver.chain, np.full(6, 0.3))
-    solved = made(SolveCall(Goal(T), np.zeros((1, 6))), solver, log)
+    solved = answered(SolveRequest(Goal(T), np.zeros((1, 6))), solver, log)
     code = python_of('docs/how_to/replay.md')
     [name] = re.findall(r"load\('(.+)'\)", code)
     (tmp_path / name).write_bytes(recording_bytes(AnsweredGoal(

@@ -7,5 +7,6 @@ From postures, lines and streams to timed trajectories.
     detour           Motion around obstacles
     motion_remedies  Remedies for a refused path or sequence
     posture_report   What speaks for and against a posture that reaches a goal
+    requests         Requests to the solver and the planners, as values
     tree_motion      One motion of all joints of a kinematic tree
 """

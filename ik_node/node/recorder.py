@@ -38,7 +38,7 @@ class Recorder:
     """
     Writes a file for each goal, while the parameter record.folder is set.
 
-    A goal for which neither the solver nor a planner was called has nothing to be repeated, and
+    A goal for which neither the solver nor a planner was asked has nothing to be repeated, and
     gets none.
 
     Parameters
@@ -61,13 +61,13 @@ class Recorder:
 
     def _on_final(self, task: GoalTask, reason: Reason, sentence: str) -> None:
         robot = self._holder.robot
-        if robot is None or not task.calls or not robot.settings.record_folder:
+        if robot is None or not task.requests or not robot.settings.record_folder:
             return
         values = {'number': task.number, 'kind': task.kind, 'stamp': stamp_text(task.stamp),
                   'state': task.state.value, 'reason': reason.value, 'message': sentence}
         parameters = {name: value for name, value in self._values().items()
                       if name not in UNTOLD_PARAMETERS}
-        goal = AnsweredGoal(self._status.id_of(task), values, robot.tree, tuple(task.calls),
+        goal = AnsweredGoal(self._status.id_of(task), values, robot.tree, tuple(task.requests),
                             parameters)
         folder = robot.settings.record_folder
         if self._thread is None:

@@ -3,9 +3,9 @@
 """
 Recordings of goals, and their repetition without robot and ROS.
 
-    calls        Calls of the solver and the planners for a goal, as values
+    answered     Requests to the solver and the planners with what came of them
     json_values  Values of a recording as JSON
-    reading      Chain
+    reading      Robots, solvers and requests from the values of a recording, with checks
     recording    Recordings of goals: one file with all that the solver and the planners were given
 
 >>> from ik_node.replay import load
@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ik_node.replay.recording import (
         load as load,
-        RecordedCall as RecordedCall,
+        RecordedRequest as RecordedRequest,
         Recording as Recording,
     )
 
-__all__ = ['RecordedCall', 'Recording', 'load']
+__all__ = ['RecordedRequest', 'Recording', 'load']
 
 
 def __getattr__(name: str) -> object:

@@ -25,7 +25,7 @@ from ik_node.motion.joint_path.plan import JointPathPlan
 from ik_node.motion.motion_remedies import MotionRemedy
 from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory.trajectory import Trajectory
-from ik_node.replay.calls import Raised
+from ik_node.replay.answered import Raised
 from ik_node.solver.result import Result
 
 MAX_MAGNITUDE = 1e12  # of a number that is read, in any unit

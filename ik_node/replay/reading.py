@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Chain, collision model, solvers and calls from the values of a recording, with checks."""
+"""Chain, collision model, solvers and requests from the values of a recording, with checks."""
 
 from __future__ import annotations
 
@@ -22,38 +22,37 @@ from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import parse_urdf, Tree
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion
+from ik_node.motion.requests import (
+    ArcPoses,
+    DetourRequest,
+    DirectRequest,
+    JointPathRequest,
+    MotionRemedyRequest,
+    PathRequest,
+    PauseRequest,
+    RateRequest,
+    ReceivedRequest,
+    RemedyRequest,
+    Request,
+    ResumeRequest,
+    Rounds,
+    SequenceRequest,
+    SolveRequest,
+)
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
-from ik_node.replay.calls import (
-    ArcPoses,
-    Call,
-    DetourCall,
-    DirectCall,
-    JointPathCall,
-    MotionRemedyCall,
-    PathCall,
-    PauseCall,
-    RateCall,
-    ReceivedCall,
-    RemedyCall,
-    ResumeCall,
-    Rounds,
-    SequenceCall,
-    SolveCall,
-)
 from ik_node.replay.json_values import Entry
 from ik_node.solver.goal import Goal
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.remedy_search import REMEDIED_REASONS
 from ik_node.solver.solver import Solver
-import ik_node.textbook  # noqa: F401  registers the textbook methods
 
 REPLAY_DEADLINE_S = 60.0  # of a solve; what the node found, is found in any case
 MIN_PERIOD_S, MAX_PERIOD_S = 1e-3, 10.0  # between points
 MIN_RATE = 1e-6  # of a limit per s, s^2 or s^3
 
-CallReader = Callable[[Entry, Chain], Call]
+RequestReader = Callable[[Entry, Chain], Request]
 
 
 def read_robot(entry: Entry) -> tuple[Tree, Chain]:
@@ -149,11 +148,11 @@ def _option(entry: Entry, default: Any, name: str) -> Any:
     return tuple(each.text() if name == 'locked' else each.number() for each in entry.items())
 
 
-# ---- calls ------------------------------------------------------------------
+# ---- requests ---------------------------------------------------------------
 
-def read_call(entry: Entry, chain: Chain) -> Call:
+def read_request(entry: Entry, chain: Chain) -> Request:
     """
-    Return a call for a chain.
+    Return a request for a chain.
 
     Raises
     ------
@@ -164,7 +163,7 @@ def read_call(entry: Entry, chain: Chain) -> Call:
     return _read(entry, chain, CALL_READERS)
 
 
-def _read(entry: Entry, chain: Chain, readers: Mapping[str, CallReader]) -> Any:
+def _read(entry: Entry, chain: Chain, readers: Mapping[str, RequestReader]) -> Any:
     name = entry['call'].text()
     if name not in readers:
         raise ParameterError(f'{entry.where}.call is {quote(name)}; this version knows '
@@ -172,17 +171,17 @@ def _read(entry: Entry, chain: Chain, readers: Mapping[str, CallReader]) -> Any:
     return readers[name](entry, chain)
 
 
-def _solve(entry: Entry, chain: Chain) -> SolveCall:
-    return SolveCall(_goal(entry['goal']), _seeds(entry['seeds'], chain))
+def _solve(entry: Entry, chain: Chain) -> SolveRequest:
+    return SolveRequest(_goal(entry['goal']), _seeds(entry['seeds'], chain))
 
 
-def _remedies(entry: Entry, chain: Chain) -> RemedyCall:
+def _remedies(entry: Entry, chain: Chain) -> RemedyRequest:
     status, rounds = entry['status'].text(), entry['rounds']
     known = {reason.value: reason for reason in REMEDIED_REASONS}
     if status not in known:
         raise ParameterError(f'{entry.where}.status is {quote(status)}; it must be one of '
                              + ', '.join(known))
-    return RemedyCall(_goal(entry['goal']), _seeds(entry['seeds'], chain), known[status],
+    return RemedyRequest(_goal(entry['goal']), _seeds(entry['seeds'], chain), known[status],
                       entry['nearest'].array(chain.n),
                       Rounds.at_most(inf if rounds.missing else rounds.whole()))
 
@@ -192,43 +191,43 @@ def _seeds(entry: Entry, chain: Chain) -> np.ndarray:
     return entry.array(None, chain.n) if several else entry.array(chain.n)
 
 
-def _direct(entry: Entry, chain: Chain) -> DirectCall:
-    return DirectCall(_start(entry['start'], chain), _positions(entry['q_goal'], chain),
+def _direct(entry: Entry, chain: Chain) -> DirectRequest:
+    return DirectRequest(_start(entry['start'], chain), _positions(entry['q_goal'], chain),
                       _limits(entry['limits'], chain), _period(entry), entry['advice'].text())
 
 
-def _detour(entry: Entry, chain: Chain) -> DetourCall:
+def _detour(entry: Entry, chain: Chain) -> DetourRequest:
     goal, rounds = entry['goal'], entry['rounds']
-    return DetourCall(_start(entry['start'], chain), _positions(entry['q_goal'], chain),
+    return DetourRequest(_start(entry['start'], chain), _positions(entry['q_goal'], chain),
                       None if goal.missing else _goal(goal), _limits(entry['limits'], chain),
                       _period(entry),
                       Rounds.at_most(inf if rounds.missing else rounds.whole()))
 
 
-def _path(entry: Entry, chain: Chain) -> PathCall:
+def _path(entry: Entry, chain: Chain) -> PathRequest:
     poses = tuple(entry['poses'].array(None, 4, 4, unchecked=True))
     if entry['arc'].truth():
         if len(poses) != len(ArcPoses._fields):
             raise ParameterError(f'{entry.where}.poses must be three poses, of an arc, got '
                                  f'{len(poses)}')
         poses = ArcPoses(*poses)
-    return PathCall(_start(entry['start'], chain), poses, _limits(entry['limits'], chain),
+    return PathRequest(_start(entry['start'], chain), poses, _limits(entry['limits'], chain),
                     _path_options(entry['options']))
 
 
-def _joint_path(entry: Entry, chain: Chain) -> JointPathCall:
+def _joint_path(entry: Entry, chain: Chain) -> JointPathRequest:
     q, times = entry['q'].array(None, chain.n, unchecked=True), entry['times']
-    return JointPathCall(
+    return JointPathRequest(
         _start(entry['start'], chain), q,
         None if times.missing else times.array(len(q), unchecked=True),
         _limits(entry['limits'], chain), _period(entry), entry['start_tolerance'].number(low=0.0))
 
 
-def _sequence(entry: Entry, chain: Chain) -> SequenceCall:
+def _sequence(entry: Entry, chain: Chain) -> SequenceRequest:
     motions = tuple(_motion(each, chain) for each in entry['motions'].items())
     if not motions:
         raise ParameterError(f'{entry.where}.motions must not be empty')
-    return SequenceCall(_start(entry['start'], chain), motions, _period(entry),
+    return SequenceRequest(_start(entry['start'], chain), motions, _period(entry),
                         _path_options(entry['options']))
 
 
@@ -243,47 +242,47 @@ def _motion(entry: Entry, chain: Chain) -> SequencedMotion:
         entry['blend_radius'].number(low=0.0))
 
 
-def _motion_remedies(entry: Entry, chain: Chain) -> MotionRemedyCall:
+def _motion_remedies(entry: Entry, chain: Chain) -> MotionRemedyRequest:
     motion, rounds = entry['motion'], entry['rounds']
-    readers = {kind.name: CALL_READERS[kind.name] for kind in (PathCall, SequenceCall)}
-    return MotionRemedyCall(_read(motion, chain, readers), entry['first'].whole(),
+    readers = {kind.name: CALL_READERS[kind.name] for kind in (PathRequest, SequenceRequest)}
+    return MotionRemedyRequest(_read(motion, chain, readers), entry['first'].whole(),
                             Rounds.at_most(inf if rounds.missing else rounds.whole()))
 
 
-def _received(entry: Entry, chain: Chain) -> ReceivedCall:
+def _received(entry: Entry, chain: Chain) -> ReceivedRequest:
     trajectory = _trajectory(entry['trajectory'], chain, unchecked=True)
-    return ReceivedCall(_start(entry['start'], chain), trajectory,
+    return ReceivedRequest(_start(entry['start'], chain), trajectory,
                         entry['tolerance'].number(), _limits(entry['limits'], chain))
 
 
-def _pause(entry: Entry, chain: Chain) -> PauseCall:
-    return PauseCall(_start(entry['start'], chain), _trajectory(entry['active'], chain),
+def _pause(entry: Entry, chain: Chain) -> PauseRequest:
+    return PauseRequest(_start(entry['start'], chain), _trajectory(entry['active'], chain),
                      _limits(entry['limits'], chain), _period(entry))
 
 
-def _resume(entry: Entry, chain: Chain) -> ResumeCall:
-    return ResumeCall(_start(entry['start'], chain), _trajectory(entry['active'], chain),
+def _resume(entry: Entry, chain: Chain) -> ResumeRequest:
+    return ResumeRequest(_start(entry['start'], chain), _trajectory(entry['active'], chain),
                       entry['place'].number(), _limits(entry['limits'], chain), _period(entry))
 
 
-def _rate(entry: Entry, chain: Chain) -> RateCall:
-    return RateCall(_start(entry['start'], chain), _trajectory(entry['active'], chain),
+def _rate(entry: Entry, chain: Chain) -> RateRequest:
+    return RateRequest(_start(entry['start'], chain), _trajectory(entry['active'], chain),
                     entry['ratio'].number(), _limits(entry['limits'], chain), _period(entry))
 
 
-CALL_READERS: Mapping[str, CallReader] = {
-    SolveCall.name: _solve,
-    RemedyCall.name: _remedies,
-    DirectCall.name: _direct,
-    DetourCall.name: _detour,
-    PathCall.name: _path,
-    JointPathCall.name: _joint_path,
-    SequenceCall.name: _sequence,
-    MotionRemedyCall.name: _motion_remedies,
-    ReceivedCall.name: _received,
-    PauseCall.name: _pause,
-    ResumeCall.name: _resume,
-    RateCall.name: _rate,
+CALL_READERS: Mapping[str, RequestReader] = {
+    SolveRequest.name: _solve,
+    RemedyRequest.name: _remedies,
+    DirectRequest.name: _direct,
+    DetourRequest.name: _detour,
+    PathRequest.name: _path,
+    JointPathRequest.name: _joint_path,
+    SequenceRequest.name: _sequence,
+    MotionRemedyRequest.name: _motion_remedies,
+    ReceivedRequest.name: _received,
+    PauseRequest.name: _pause,
+    ResumeRequest.name: _resume,
+    RateRequest.name: _rate,
 }
 
 

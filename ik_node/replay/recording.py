@@ -4,8 +4,8 @@
 Recordings of goals: one file with all that the solver and the planners were given.
 
 >>> recording = load('goal-mwy10y6f-3.json.gz')
->>> made = recording.calls[0]
->>> made.call.run(made.solver)
+>>> recorded = recording.requests[0]
+>>> recorded.request.plan(recorded.solver)
 Result(solved, success=True, ...)
 
 A file is JSON, as a rule compressed by gzip, with these keys: ``format``, ``version``,
@@ -38,23 +38,21 @@ from ik_node.collision.distances.model import CollisionModel, DISABLED_REASON
 from ik_node.model.chain import Chain
 from ik_node.model.description.urdf import Tree
 from ik_node.motion.direct.ruckig_motion import ruckig_version
-from ik_node.replay.calls import (
+from ik_node.motion.requests import (
     ArcPoses,
-    Call,
-    DetourCall,
-    made,
-    MadeCall,
-    MotionRemedyCall,
-    PathCall,
-    Raised,
-    RemedyCall,
-    SequenceCall,
+    DetourRequest,
+    MotionRemedyRequest,
+    PathRequest,
+    RemedyRequest,
+    Request,
+    SequenceRequest,
 )
+from ik_node.replay.answered import AnsweredRequest, Raised
 from ik_node.replay.json_values import differences, Entry, json_text, outcome_values
 from ik_node.replay.reading import (
     read_bodies,
-    read_call,
     read_collisions,
+    read_request,
     read_robot,
     read_solver,
 )
@@ -81,7 +79,7 @@ class AnsweredGoal(NamedTuple):
     values : mapping
         Number, kind, stamp, state, reason and message of the answer.
     tree : Tree
-    calls : sequence of MadeCall
+    requests : sequence of AnsweredRequest
         One at least, all for one robot.
     parameters : mapping
         Values of the node's parameters.
@@ -91,18 +89,18 @@ class AnsweredGoal(NamedTuple):
     id: str
     values: Mapping[str, Any]
     tree: Tree
-    calls: Sequence[MadeCall]
+    requests: Sequence[AnsweredRequest]
     parameters: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class RecordedCall:
+class RecordedRequest:
     """
-    A call of a recording.
+    A request of a recording.
 
     Attributes
     ----------
-    call : Call
+    request : Request
     solver : Solver
         Of the arm among the objects that were there; it has more time than in the node.
     outcome : dict
@@ -110,19 +108,19 @@ class RecordedCall:
 
     """
 
-    call: Call
+    request: Request
     solver: Solver
     outcome: Mapping[str, Any]
 
     def repeated(self) -> dict[str, Any]:
-        """Make the call, and return what comes of it, as :attr:`outcome`."""
+        """Plan it again, and return what comes of it, as :attr:`outcome`."""
         try:
-            return outcome_values(made(self.call, self.solver))
+            return outcome_values(self.request.plan(self.solver))
         except Exception as error:  # noqa: BLE001 - so did the node's, perhaps
             return outcome_values(Raised.by(error))
 
     def differences(self) -> list[str]:
-        """Make the call, and return what differs, bit for bit; empty if nothing does."""
+        """Plan it again, and return what differs, bit for bit; empty if nothing does."""
         return differences(self.outcome, self.repeated())
 
 
@@ -144,7 +142,7 @@ class Recording:
     tree : Tree
     chain : Chain
         Without a tool.
-    calls : tuple of RecordedCall
+    requests : tuple of RecordedRequest
 
     """
 
@@ -154,7 +152,7 @@ class Recording:
     parameters: Mapping[str, Any]
     tree: Tree
     chain: Chain
-    calls: tuple[RecordedCall, ...]
+    requests: tuple[RecordedRequest, ...]
 
 
 # ---- to a file --------------------------------------------------------------
@@ -174,7 +172,7 @@ def recording_bytes(goal: AnsweredGoal) -> bytes:
     """
     models: list[CollisionModel] = []
     solvers: list[Solver] = []
-    for each in goal.calls:
+    for each in goal.requests:
         if each.solver not in solvers:
             solvers.append(each.solver)
         if each.solver.collisions is not None and each.solver.collisions not in models:
@@ -192,8 +190,8 @@ def recording_bytes(goal: AnsweredGoal) -> bytes:
                      else models.index(solver.collisions)} for solver in solvers],
         'id': goal.id, 'goal': goal.values, 'made_with': made_with(),
         'parameters': goal.parameters,
-        'calls': [{**_call_values(each.call), 'solver': solvers.index(each.solver),
-                   'outcome': outcome_values(each.outcome)} for each in goal.calls]})[1:]))
+        'calls': [{**_request_values(each.request), 'solver': solvers.index(each.solver),
+                   'outcome': outcome_values(each.outcome)} for each in goal.requests]})[1:]))
     for what, most, count in (
             ('bytes', MAX_RECORDING_BYTES, sum(member.size for member in members)),
             ('values', MAX_RECORDING_VALUES, sum(member.values for member in members))):
@@ -240,19 +238,19 @@ def _surroundings_member(model: CollisionModel) -> _Member:
             name: [*other] for name, other in model.others.items()}}))
 
 
-def _call_values(call: Call) -> dict[str, Any]:
-    """Return the name and the arguments of a call."""
-    values = _with_goals(vars(call))
-    if isinstance(call, (DetourCall, MotionRemedyCall, RemedyCall)):
-        values['rounds'] = call.rounds.count if call.rounds.ended else None
-    if isinstance(call, MotionRemedyCall):
-        values['motion'] = _call_values(call.motion)
-    elif isinstance(call, SequenceCall):
-        values['motions'] = [_with_goals(vars(motion)) for motion in call.motions]
-    elif isinstance(call, PathCall):
+def _request_values(request: Request) -> dict[str, Any]:
+    """Return the name and the arguments of a request."""
+    values = _with_goals(vars(request))
+    if isinstance(request, (DetourRequest, MotionRemedyRequest, RemedyRequest)):
+        values['rounds'] = request.rounds.count if request.rounds.ended else None
+    if isinstance(request, MotionRemedyRequest):
+        values['motion'] = _request_values(request.motion)
+    elif isinstance(request, SequenceRequest):
+        values['motions'] = [_with_goals(vars(motion)) for motion in request.motions]
+    elif isinstance(request, PathRequest):
         values['poses'] = values.pop('path')
-        values['arc'] = isinstance(call.path, ArcPoses)
-    return {'call': call.name, **values}
+        values['arc'] = isinstance(request.path, ArcPoses)
+    return {'call': request.name, **values}
 
 
 def _with_goals(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -335,23 +333,23 @@ def _recording(entry: Entry) -> Recording:
         models = [read_collisions(each, arm) for each in entry['surroundings'].items()]
     solvers = [read_solver(each, chain, _of(models, each['surroundings']))
                for each in entry['solvers'].items()]
-    calls = []
+    requests = []
     for each in entry['calls'].items():
         solver = _of(solvers, each['solver'])
         if solver is None:
             raise ParameterError(f'{each.where}.solver must not be null')
         each['outcome'].keys()
-        call = read_call(each, solver.chain)
-        if isinstance(call, DetourCall) and solver.collisions is None:
+        request = read_request(each, solver.chain)
+        if isinstance(request, DetourRequest) and solver.collisions is None:
             raise ParameterError(f'{each.where} looks for a detour without a collision model')
-        if isinstance(call, RemedyCall) and call.status is Reason.COLLISION \
+        if isinstance(request, RemedyRequest) and request.status is Reason.COLLISION \
                 and solver.collisions is None:
             raise ParameterError(f'{each.where} is about a collision without a collision model')
-        calls.append(RecordedCall(call, solver, each['outcome'].value))
+        requests.append(RecordedRequest(request, solver, each['outcome'].value))
     for name in ('goal', 'made_with', 'parameters'):
         entry[name].keys()
     return Recording(entry['id'].text(), entry['goal'].value, entry['made_with'].value,
-                     entry['parameters'].value, tree, chain, tuple(calls))
+                     entry['parameters'].value, tree, chain, tuple(requests))
 
 
 def _of(things: Sequence[Any], entry: Entry) -> Any:

@@ -16,7 +16,7 @@ from ik_node.replay.recording import (
     load,
     made_with,
     MADE_WITH_KEYS,
-    RecordedCall,
+    RecordedRequest,
     Recording,
 )
 from ik_node.tools.arguments.replay import parse
@@ -48,10 +48,11 @@ def report(recording: Recording) -> int:
     said(f'goal {recording.id}, {goal.get("kind")}: {goal.get("state")} ({goal.get("reason")}): '
          f'{goal.get("message")}')
     said(versions(recording.made_with))
-    for k, recorded in enumerate(recording.calls, 1):
+    for k, recorded in enumerate(recording.requests, 1):
         found = recorded.differences()
         count += bool(found)
-        said(f'{k:2} {recorded.call.name:{NAME_WIDTH}}{summary(recorded.outcome):{OUTCOME_WIDTH}}'
+        name, outcome = recorded.request.name, summary(recorded.outcome)
+        said(f'{k:2} {name:{NAME_WIDTH}}{outcome:{OUTCOME_WIDTH}}'
              + ('differs' if found else 'the same'))
         for each in found[:MAX_SHOWN_DIFFERENCES]:
             said(f'      {each}')
@@ -59,7 +60,7 @@ def report(recording: Recording) -> int:
             said(f'      and {len(found) - MAX_SHOWN_DIFFERENCES} more')
         if found and (why := known_cause(recorded)):
             said(f'      {why}')
-    calls = len(recording.calls)
+    calls = len(recording.requests)
     said(f'{count} of {calls} calls differ{"s" * (calls == 1)}' if count
          else f'all {calls} calls are the same, bit for bit' if calls > 1
          else 'the call is the same, bit for bit' if calls else 'there is no call to repeat')
@@ -82,7 +83,7 @@ def versions(recorded: Mapping[str, object]) -> str:
                ', as here'))
 
 
-def known_cause(recorded: RecordedCall) -> str:
+def known_cause(recorded: RecordedRequest) -> str:
     """Return why a call differs, if that is no wonder; else ''."""
     if recorded.outcome.get('status') == Reason.DEADLINE.value:
         return 'the time of solver.deadline was over there; here is more'

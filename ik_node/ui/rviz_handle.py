@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import sqrt
 from time import monotonic
@@ -21,9 +20,8 @@ from visualization_msgs.msg import (
     InteractiveMarkerFeedback,
     Marker,
 )
-import yaml
 
-from ik_node.base.errors import GoalError, ParameterError
+from ik_node.base.errors import GoalError
 from ik_node.base.se3 import distance
 from ik_node.ros.messages.conversion import fill_pose, matrix_from_pose
 from ik_node.ros.messages.markers import MARKER_COLOURS
@@ -32,15 +30,7 @@ from ik_node.ros.middleware.qos import FEEDBACK_QOS
 from ik_node.ros.parameters.node_parameters import declare, options_of
 from ik_node.ros.parameters.tables import INTERACTIVE_GOAL
 from ik_node.ui.handle import Handle, MENU_ENTRIES, NO_TOOL
-
-
-@dataclass(frozen=True)
-class InteractiveGoalOptions:
-    """The fields that the rows of ``ros.parameters.INTERACTIVE_GOAL`` fill."""
-
-    ik_node: str
-    scale: float
-
+from ik_node.ui.options import InteractiveGoalOptions
 
 MARKER_NAME = 'goal'
 MENU_CONTROL = 'menu'      # the sphere
@@ -220,47 +210,3 @@ def main(args: list[str] | None = None) -> None:
     """Run the handle; exit code 0 after SIGINT or SIGTERM, 1 if it cannot start."""
     from ik_node.ros.middleware.process import run
     run('interactive_goal', InteractiveGoal, args)
-
-
-MARKERS_SETTING = 'Interactive Markers Namespace'
-
-
-def adapted(view: str, namespace: str, frame_prefix: str, base_link: str) -> str:
-    """
-    Return the text of a view whose topics are in a namespace and whose frames have a prefix.
-
-    Parameters
-    ----------
-    view : str
-        Text of an RViz configuration; its topics are absolute, without a namespace.
-    namespace : str
-        With or without slashes at its ends; empty for none.
-    frame_prefix : str
-        The prefix of robot_state_publisher for link names.
-    base_link : str
-        Becomes the fixed frame, with the prefix.
-
-    Raises
-    ------
-    ParameterError
-        If RViz could not show a robot with that prefix.
-
-    """
-    # RViz puts a slash between the prefix and the name of a link.
-    if frame_prefix and not frame_prefix.endswith('/'):
-        raise ParameterError(f'the frame prefix {frame_prefix!r} does not end with /, so RViz '
-                             f"could not show the robot; take '{frame_prefix}/', or start without "
-                             'RViz')
-    root = f'/{namespace.strip("/")}'.rstrip('/')
-    config = yaml.safe_load(view)
-    manager = config['Visualization Manager']
-    manager['Global Options']['Fixed Frame'] = frame_prefix + base_link
-    for display in manager['Displays']:
-        for name, value in display.items():
-            if isinstance(value, dict) and 'Durability Policy' in value:
-                value['Value'] = root + value['Value']
-            elif name == MARKERS_SETTING:
-                display[name] = root + value
-            elif name == 'TF Prefix':
-                display[name] = frame_prefix.removesuffix('/')
-    return yaml.safe_dump(config, sort_keys=False)

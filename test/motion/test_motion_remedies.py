@@ -20,11 +20,17 @@ from ik_node.collision.scene.scene import Scene
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError
 from ik_node.motion.motion_remedies import find_motion_remedies, JointMotion, OfPose, OtherStart
+from ik_node.motion.requests import (
+    ArcPoses,
+    MotionRemedyRequest,
+    PathRequest,
+    Rounds,
+    SequenceRequest,
+)
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.interpolation import positions_at
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
-from ik_node.replay.calls import ArcPoses, MotionRemedyCall, PathCall, Rounds, SequenceCall
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import OtherOption, Shift, Turn, WiderLimit
 from ik_node.solver.solver import Solver
@@ -69,13 +75,13 @@ def shifted(T, *offset):
 def path_to(name, q, *poses):
     """Return the call for a path from rest."""
     chain = robots.chain(name)
-    return PathCall(at(q), poses, limits_of(chain), OPTIONS)
+    return PathRequest(at(q), poses, limits_of(chain), OPTIONS)
 
 
 def error_of(call, solve):
     """Return why a motion cannot be planned; None if it can."""
     try:
-        call.run(solve)
+        call.plan(solve)
     except IkNodeError as error:
         return error
     return None
@@ -83,7 +89,7 @@ def error_of(call, solve):
 
 def remedies_of(call, solve, goes_on=lambda: True, first=1):
     """Return the remedies of a call that is refused."""
-    return MotionRemedyCall(call, first, Rounds(goes_on)).run(solve)
+    return MotionRemedyRequest(call, first, Rounds(goes_on)).plan(solve)
 
 
 def changed(T, remedy):
@@ -132,7 +138,7 @@ def assert_helps(name, call, remedy):
                                          PERIOD_S, chain)
         assert np.abs(tip(name, trajectory.end) - T).max() < 1e-5
         return
-    planned = changed_call.run(solve)
+    planned = changed_call.plan(solve)
     assert planned.fraction == 1.0
     q = check_limits(planned.trajectory, changed_call.limits)[1]
     poses = tip_poses(robots.reference(name), chain, q)
@@ -218,7 +224,7 @@ def test_partial_paths_and_a_moving_arm():
     assert remedies
     for remedy in remedies:
         assert isinstance(remedy, (Shift, Turn))
-        assert replace(call, path=(changed(T, remedy),)).run(solver()).fraction == 1.0
+        assert replace(call, path=(changed(T, remedy),)).plan(solver()).fraction == 1.0
 
 
 # ---- paths of poses and arcs ------------------------------------------------
@@ -236,8 +242,8 @@ def test_one_pose_of_a_path():
         assert remedy.sentence.startswith('pose 2 of 3: ') and 'can be reached' in remedy.sentence
         assert remedy.values['remedy_of'] == 'pose 2 of 3'
         nearer = changed(far, remedy.remedy)
-        assert replace(call, path=(near, nearer)).run(solver()).fraction == 1.0
-        assert replace(call, path=(near, nearer, last)).run(solver()).fraction == 1.0
+        assert replace(call, path=(near, nearer)).plan(solver()).fraction == 1.0
+        assert replace(call, path=(near, nearer, last)).plan(solver()).fraction == 1.0
 
 
 @pytest.mark.parametrize('far, name', [
@@ -253,7 +259,7 @@ def test_arcs(far, name):
     for remedy in remedies:
         better = list(poses)
         better[far] = changed(poses[far], remedy.remedy)
-        assert replace(call, path=ArcPoses(*better)).run(solver()).fraction == 1.0
+        assert replace(call, path=ArcPoses(*better)).plan(solver()).fraction == 1.0
     assert remedies or far == 1  # the whole arc through a pose far away may stay out of reach
 
 
@@ -278,7 +284,7 @@ def test_a_way_that_is_blocked_by_a_limit():
     several = replace(call, path=(end, shifted(end, 0.0, 0.0, 0.02)))
     for remedy in remedies_of(several, solver()):
         assert isinstance(remedy, OtherStart)
-        assert replace(several, start=at(told_start(remedy))).run(solver()).fraction == 1.0
+        assert replace(several, start=at(told_start(remedy))).plan(solver()).fraction == 1.0
 
 
 def test_among_obstacles():
@@ -305,14 +311,14 @@ def test_among_obstacles():
         for remedy in remedies_of(call, among):
             helped[type(remedy).__name__] += 1
             if isinstance(remedy, (Shift, Turn)):
-                assert_free(replace(call, path=(changed(T, remedy),)).run(among).trajectory)
+                assert_free(replace(call, path=(changed(T, remedy),)).plan(among).trajectory)
             elif isinstance(remedy, (OtherStart, JointMotion)):
                 there = told_start(remedy) if isinstance(remedy, OtherStart) \
                     else among.solve(T, q).q
                 assert_free(plan_point_to_point(chain.joint_names, call.start, there, call.limits,
                                                 PERIOD_S, chain))
                 if isinstance(remedy, OtherStart):
-                    assert_free(replace(call, start=at(there)).run(among).trajectory)
+                    assert_free(replace(call, start=at(there)).plan(among).trajectory)
     print(f'{blocked} lines are blocked; {dict(helped)}')
     assert min(helped[name] for name in ('Shift', 'OtherStart', 'JointMotion')) >= 10
 
@@ -321,7 +327,7 @@ def test_among_obstacles():
 
 def sequence_of(*motions):
     """Return the call for motions from rest."""
-    return SequenceCall(at(Q), motions, PERIOD_S, OPTIONS)
+    return SequenceRequest(at(Q), motions, PERIOD_S, OPTIONS)
 
 
 def refused(call, solve):
@@ -371,7 +377,7 @@ def test_sequences(motions, number, name):
         if name:
             assert isinstance(remedy, OfPose) and remedy.name == name
             remedy = remedy.remedy
-        assert len(moved_to(call, number, remedy).run(solver()).ends) == len(motions)
+        assert len(moved_to(call, number, remedy).plan(solver()).ends) == len(motions)
 
 
 def test_arcs_in_a_sequence():

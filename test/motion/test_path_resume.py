@@ -14,10 +14,10 @@ import robots
 from ik_node.base.errors import TrajectoryError
 from ik_node.motion.change.path_pace import plan_path_resume, plan_path_stop
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
+from ik_node.motion.requests import MIN_REST_OF_MOTION_S
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.trajectory.sampling import states_at
 from ik_node.motion.trajectory.trajectory import MotionState
-from ik_node.replay.calls import MIN_REST_OF_MOTION_S
 
 MOTIONS = samples(usual=15, nightly=200)
 PERIOD = 0.02

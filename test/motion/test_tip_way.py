@@ -8,8 +8,8 @@ import pytest
 import robots
 
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
-from ik_node.motion.joint_path.waypoints import passing_times, TipWay
 from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.sampling import passing_times, TipWay
 from ik_node.motion.trajectory.trajectory import MotionState
 
 START, GOAL = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0]), np.array([1.2, 0.6, -0.1, 0.5, 0.4, 2.0])

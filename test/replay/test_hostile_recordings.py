@@ -16,21 +16,21 @@ from ik_node.base.errors import IkNodeError, ParameterError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion
+from ik_node.motion.requests import (
+    DirectRequest,
+    MotionRemedyRequest,
+    PathRequest,
+    PauseRequest,
+    RemedyRequest,
+    Rounds,
+    SequenceRequest,
+    SolveRequest,
+)
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.replay import load
-from ik_node.replay.calls import (
-    DirectCall,
-    made,
-    MotionRemedyCall,
-    PathCall,
-    PauseCall,
-    RemedyCall,
-    Rounds,
-    SequenceCall,
-    SolveCall,
-)
+from ik_node.replay.answered import answered
 from ik_node.replay.recording import AnsweredGoal, MAX_RECORDING_BYTES, recording_bytes
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
@@ -46,16 +46,17 @@ def content():
     ones, solver, log = np.ones(6), Solver(CHAIN), []
     start = StartState.from_state(MotionState.at_rest(READY))
     limits = MotionLimits(CHAIN.lower, CHAIN.upper, ones, ones, 10.0 * ones)
-    made(SolveCall(Goal(forward_kinematics(CHAIN, READY)), READY[None]), solver, log)
-    motion = made(DirectCall(start, READY + 0.5, limits, 0.1), solver, log)
-    made(PauseCall(StartState.from_motion(motion, 0.1, 0.05), motion, limits, 0.1), solver, log)
+    answered(SolveRequest(Goal(forward_kinematics(CHAIN, READY)), READY[None]), solver, log)
+    motion = answered(DirectRequest(start, READY + 0.5, limits, 0.1), solver, log)
+    answered(PauseRequest(StartState.from_motion(motion, 0.1, 0.05), motion, limits, 0.1),
+             solver, log)
     tip = Goal(forward_kinematics(CHAIN, READY))
     motions = SequencedMotion(READY + 0.2, limits), SequencedMotion(tip, limits, True)
-    made(SequenceCall(start, motions, 0.1, PathOptions()), solver, log)
+    answered(SequenceRequest(start, motions, 0.1, PathOptions()), solver, log)
     away = Goal.position((3.0, 0.0, 0.0))
-    made(RemedyCall(away, READY, Reason.OUT_OF_REACH, READY, Rounds()), solver, log)
-    far = PathCall(start, (tip.T_base_tip + np.eye(4, k=3),), limits, PathOptions())
-    made(MotionRemedyCall(far, 1, Rounds()), solver, log)
+    answered(RemedyRequest(away, READY, Reason.OUT_OF_REACH, READY, Rounds()), solver, log)
+    far = PathRequest(start, (tip.T_base_tip + np.eye(4, k=3),), limits, PathOptions())
+    answered(MotionRemedyRequest(far, 1, Rounds()), solver, log)
     values = {'number': 1, 'kind': 'pose', 'state': 'reached', 'reason': 'REACHED',
               'message': 'reached'}
     packed = recording_bytes(AnsweredGoal('t0-1', values, robots.tree('six_axis_arm'), log, {}))
@@ -96,7 +97,7 @@ def changed(place, value):
 def test_the_unchanged_one_is_taken(tmp_path):
     """Otherwise the others would mean nothing."""
     (tmp_path / 'goal.json').write_text(TEXT)
-    assert [each.differences() for each in load(tmp_path / 'goal.json').calls] == [[]] * 6
+    assert [each.differences() for each in load(tmp_path / 'goal.json').requests] == [[]] * 6
 
 
 @pytest.mark.parametrize('data, words', [
@@ -237,7 +238,7 @@ def test_deep_values(depth, tmp_path, capsys):
     assert 'seeds must be' in (told := refusal(path, capsys)) or 'nested too deep' in told
     path.write_text(changed('calls.0.outcome.q', 'deep').replace('"deep"', deep))
     try:
-        assert load(path).calls[0].differences()
+        assert load(path).requests[0].differences()
     except IkNodeError as error:
         assert 'nested too deep' in str(error)
 
@@ -302,5 +303,5 @@ def test_any_value_anywhere(tmp_path_factory, place, value):
     except IkNodeError as error:
         assert '\n' not in str(error)
         return
-    for each in recording.calls:
+    for each in recording.requests:
         assert all(isinstance(told, str) for told in each.differences())

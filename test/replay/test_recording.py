@@ -11,37 +11,36 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.base.errors import PathError, Reason, TrajectoryError
+from ik_node.base.errors import IkNodeError, PathError, Reason, TrajectoryError
 from ik_node.base.se3 import pose, rotation_from_rpy
 from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
+from ik_node.motion import requests as every
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion
+from ik_node.motion.requests import (
+    ArcPoses,
+    DetourRequest,
+    DirectRequest,
+    JointPathRequest,
+    MotionRemedyRequest,
+    PathRequest,
+    PauseRequest,
+    RateRequest,
+    ReceivedRequest,
+    RemedyRequest,
+    ResumeRequest,
+    Rounds,
+    SequenceRequest,
+    SolveRequest,
+)
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.trajectory.trajectory import MotionState
-from ik_node.replay import calls as every, load, recording
-from ik_node.replay.calls import (
-    ArcPoses,
-    DetourCall,
-    DirectCall,
-    JointPathCall,
-    made,
-    MadeCall,
-    MotionRemedyCall,
-    PathCall,
-    PauseCall,
-    Raised,
-    RateCall,
-    ReceivedCall,
-    RemedyCall,
-    ResumeCall,
-    Rounds,
-    SequenceCall,
-    SolveCall,
-)
+from ik_node.replay import load, recording
+from ik_node.replay.answered import answered, AnsweredRequest, Raised
 from ik_node.replay.json_values import outcome_values
 from ik_node.replay.recording import AnsweredGoal, recording_bytes
 from ik_node.solver.goal import Goal
@@ -79,7 +78,7 @@ def written(path, log, tree=TREE, parameters=None):
 def attempted(call, solver, log):
     """Make a call that may raise what a node would answer."""
     try:
-        return made(call, solver, log)
+        return answered(call, solver, log)
     except (TrajectoryError, PathError):
         return None
 
@@ -120,88 +119,89 @@ def log():
     near = T_left.copy()
     near[:3, 3] += 0.02, -0.03, -0.04
 
-    solved = made(SolveCall(Goal(near), np.array([LEFT, RIGHT])), solver, log)
+    solved = answered(SolveRequest(Goal(near), np.array([LEFT, RIGHT])), solver, log)
     assert solved.status is Reason.SOLVED
     away = LEFT + np.array([1.8, 0.0, 0.2, 0.0, 0.0, 0.5])
-    motion = made(DirectCall(at(LEFT), away, allowed, PERIOD_S, '; go'), solver, log)
+    motion = answered(DirectRequest(at(LEFT), away, allowed, PERIOD_S, '; go'), solver, log)
     T_post = forward_kinematics(chain, 0.5 * (LEFT + RIGHT))
     for goal, reason in ((Goal.position((3.0, 0.0, 0.0)), Reason.OUT_OF_REACH),
                          (Goal.pointing(T_post), Reason.COLLISION),
                          (Goal(near, (0.0, 0.0, 0.0, 0.1, np.inf, 0.2), 'base'), Reason.SOLVED)):
-        result = made(SolveCall(goal, LEFT.copy()), solver, log)
+        result = answered(SolveRequest(goal, LEFT.copy()), solver, log)
         assert result.status is reason
         if not result.success:
-            call = RemedyCall(goal, result.seeds.copy(), reason, result.q.copy(), Rounds())
-            assert made(call, solver, log), reason
+            call = RemedyRequest(goal, result.seeds.copy(), reason, result.q.copy(), Rounds())
+            assert answered(call, solver, log), reason
             cut = Rounds.at_most(1)
-            made(replace(call, rounds=Rounds(cut)), solver, log)
-            assert cut.ended and log[-1].call.rounds.ended
-    blocked = DirectCall(at(LEFT), RIGHT, allowed, PERIOD_S, '; lower the margin')
+            answered(replace(call, rounds=Rounds(cut)), solver, log)
+            assert cut.ended and log[-1].request.rounds.ended
+    blocked = DirectRequest(at(LEFT), RIGHT, allowed, PERIOD_S, '; lower the margin')
     assert attempted(blocked, solver, log) is None
-    way_round = DetourCall(at(LEFT), RIGHT, Goal(T_right), allowed, PERIOD_S, Rounds())
+    way_round = DetourRequest(at(LEFT), RIGHT, Goal(T_right), allowed, PERIOD_S, Rounds())
     assert attempted(way_round, solver, log) is not None
-    ended = DetourCall(at(LEFT), RIGHT, None, allowed, PERIOD_S, Rounds.at_most(0))
+    ended = DetourRequest(at(LEFT), RIGHT, None, allowed, PERIOD_S, Rounds.at_most(0))
     assert attempted(replace(ended, rounds=Rounds(lambda: False)), solver, log) is not None \
         or log[-1].outcome.reason == 'COLLISION'
     moving = StartState.from_motion(motion, 0.1, 0.05)
     assert len(moving.states) and attempted(replace(blocked, start=moving, q_goal=LEFT),
                                             solver, log) is not None
     options = PathOptions(partial=True)
-    line = made(PathCall(at(LEFT), (near, T_left), allowed, PathOptions()), solver, log)
+    line = answered(PathRequest(at(LEFT), (near, T_left), allowed, PathOptions()), solver, log)
     assert line.fraction == 1.0
-    part = made(PathCall(at(LEFT), (T_right,), allowed, options), solver, log)
+    part = answered(PathRequest(at(LEFT), (T_right,), allowed, options), solver, log)
     assert part.interruption is not None
-    assert attempted(PathCall(moving, (T_post,), allowed, PathOptions()), solver, log) is None
+    assert attempted(PathRequest(moving, (T_post,), allowed, PathOptions()), solver, log) is None
     between = near.copy()
     between[:3, 3] += 0.01, 0.0, 0.0
-    arc = PathCall(at(LEFT), ArcPoses(T_left, between, near), allowed, options)
+    arc = PathRequest(at(LEFT), ArcPoses(T_left, between, near), allowed, options)
     assert attempted(arc, solver, log) is not None
     far, remedied = near.copy(), []
     far[:3, 3] *= 2.0
-    for refused in (PathCall(at(LEFT), (near, far), allowed, PathOptions()),
-                    PathCall(at(LEFT), (T_right,), allowed, options),
+    for refused in (PathRequest(at(LEFT), (near, far), allowed, PathOptions()),
+                    PathRequest(at(LEFT), (T_right,), allowed, options),
                     replace(arc, path=ArcPoses(T_left, between, far), options=PathOptions())):
         assert attempted(replace(refused, options=PathOptions()), solver, log) is None
-        remedied.append(len(made(MotionRemedyCall(refused, 1, Rounds()), solver, log)))
+        remedied.append(len(answered(MotionRemedyRequest(refused, 1, Rounds()), solver, log)))
         cut = Rounds.at_most(2)
-        made(MotionRemedyCall(refused, 1, Rounds(cut)), solver, log)
-        assert log[-1].call.rounds.ended
+        answered(MotionRemedyRequest(refused, 1, Rounds(cut)), solver, log)
+        assert log[-1].request.rounds.ended
     assert any(remedied)
     straight = replace(arc, path=ArcPoses(T_left, T_left, near))
     assert attempted(straight, solver, log) is None
     bend = LEFT + 0.1 * np.array([[1.0, 0, 0, 0, 0, 0], [1, -1, 0, 0, 0, 0], [0, -1, 1, 0, 0, 0]])
-    points = JointPathCall(at(LEFT), bend, None, allowed, PERIOD_S, 0.01)
+    points = JointPathRequest(at(LEFT), bend, None, allowed, PERIOD_S, 0.01)
     assert attempted(points, solver, log) is not None
     assert attempted(replace(points, q=np.vstack([LEFT, bend]), times=np.arange(4.0)), solver,
                      log) is not None
     assert attempted(replace(points, q=RIGHT[None]), solver, log) is None
-    pause = PauseCall(StartState.from_motion(motion, 0.1, 0.05), motion, allowed, PERIOD_S)
+    pause = PauseRequest(StartState.from_motion(motion, 0.1, 0.05), motion, allowed, PERIOD_S)
     stop = attempted(pause, solver, log)
     assert stop is not None
-    assert attempted(ResumeCall(at(stop.trajectory.end), motion, stop.place, allowed, PERIOD_S),
+    assert attempted(ResumeRequest(at(stop.trajectory.end), motion, stop.place, allowed, PERIOD_S),
                      solver, log) is not None
-    rate = RateCall(StartState.from_motion(motion, 0.1, 0.05), motion, 0.5, limits(chain, 3.0),
+    rate = RateRequest(StartState.from_motion(motion, 0.1, 0.05), motion, 0.5, limits(chain, 3.0),
                     PERIOD_S)
     assert attempted(rate, solver, log) is not None
     assert attempted(replace(rate, ratio=9.0, limits=allowed), solver, log) is None
     wide = limits(chain, 3.0)
     wide = replace(wide, acceleration=2.0 * wide.acceleration, jerk=2.0 * wide.jerk)
-    assert attempted(ReceivedCall(at(LEFT + 1e-3), motion, 0.01, wide), solver, log) is not None
-    sequence = SequenceCall(at(LEFT), (
+    assert attempted(ReceivedRequest(at(LEFT + 1e-3), motion, 0.01, wide), solver, log) is not None
+    sequence = SequenceRequest(at(LEFT), (
         SequencedMotion(LEFT + 0.1, allowed), SequencedMotion(Goal.pointing(T_left), allowed),
         SequencedMotion(Goal(near), allowed, True, None, 0.01),
         SequencedMotion(Goal(T_left), allowed, True, between)), PERIOD_S, PathOptions())
-    assert len(made(sequence, solver, log).ends) == 4
+    assert len(answered(sequence, solver, log).ends) == 4
     too_far = SequencedMotion(Goal.position((3.0, 0.0, 0.0)), allowed)
     assert attempted(replace(sequence, motions=(*sequence.motions, too_far)), solver, log) is None
-    made(MotionRemedyCall(replace(sequence, motions=(too_far,)), 5, Rounds()), solver, log)
+    answered(MotionRemedyRequest(replace(sequence, motions=(too_far,)), 5, Rounds()), solver, log)
     blended = (SequencedMotion(Goal(near), allowed, True, None, 0.01),
                SequencedMotion(Goal(far), allowed, True, between))
-    found = made(MotionRemedyCall(replace(sequence, motions=blended), 2, Rounds()), solver, log)
+    found = answered(MotionRemedyRequest(replace(sequence, motions=blended), 2, Rounds()),
+                     solver, log)
     assert found[0].name == 'motion 3, the end of the arc'
-    assert attempted(ReceivedCall(at(RIGHT), motion, 0.01, allowed), solver, log) is None
+    assert attempted(ReceivedRequest(at(RIGHT), motion, 0.01, allowed), solver, log) is None
     free = Solver(chain, select='first')
-    assert made(SolveCall(Goal(T_right), LEFT[None]), free, log).success
+    assert answered(SolveRequest(Goal(T_right), LEFT[None]), free, log).success
     return log
 
 
@@ -209,15 +209,15 @@ def test_every_call_again(log, tmp_path, capsys):
     """Calls, solvers and outcomes are the same, whatever came of them; two solvers are kept."""
     again = load(written(tmp_path / 'goal.json.gz', log,
                          parameters={'a': (1.0, 2.5), 'b': 'text', 'c': True}))
-    assert {type(each.call) for each in log} == {*every.Call.__args__}
-    assert len(again.calls) == len(log) and len({each.solver for each in again.calls}) == 2
-    for one, other in zip(log, again.calls):
-        assert_exact(one.call, other.call)
+    assert {type(each.request) for each in log} == {*every.Request.__args__}
+    assert len(again.requests) == len(log) and len({each.solver for each in again.requests}) == 2
+    for one, other in zip(log, again.requests):
+        assert_exact(one.request, other.request)
         assert_exact(one.solver.chain, other.solver.chain)
         assert_exact(replace(one.solver.options, deadline=1.0),
                      replace(other.solver.options, deadline=1.0))
         assert other.differences() == [], one
-    arms = [each.solver.collisions for each in (log[0], again.calls[0])]
+    arms = [each.solver.collisions for each in (log[0], again.requests[0])]
     assert_exact(arms[0].bodies, arms[1].bodies)
     assert_exact(arms[0].objects, arms[1].objects)
     assert arms[0].touch_links == arms[1].touch_links and arms[0].report == arms[1].report
@@ -243,12 +243,12 @@ def test_a_search_that_was_ended_ends_again(tmp_path):
         asked.append(1)
         return len(asked) <= 3
 
-    call = DetourCall(at(LEFT), RIGHT, None, limits(solver.chain), PERIOD_S, Rounds(goes_on))
+    call = DetourRequest(at(LEFT), RIGHT, None, limits(solver.chain), PERIOD_S, Rounds(goes_on))
     assert attempted(call, solver, log) is None and 'no detour' in log[0].outcome.message
     assert call.rounds.ended and call.rounds.count == 3
-    again = load(written(tmp_path / 'goal.json.gz', log)).calls[0]
+    again = load(written(tmp_path / 'goal.json.gz', log)).requests[0]
     assert again.differences() == []
-    assert again.call.rounds.ended and again.call.rounds.count == 3
+    assert again.request.rounds.ended and again.request.rounds.count == 3
 
 
 @pytest.mark.parametrize('name, options', [
@@ -260,18 +260,18 @@ def test_other_arms_and_methods(name, options, tmp_path):
     chain = robots.chain(name)
     solver, log = Solver(chain, **options), []
     for q in robots.random_postures(chain, 5, 3):
-        made(SolveCall(Goal(forward_kinematics(chain, q)), chain.middle[None]), solver, log)
+        answered(SolveRequest(Goal(forward_kinematics(chain, q)), chain.middle[None]), solver, log)
     again = load(written(tmp_path / 'goal.json.gz', log, robots.tree(name)))
     assert_exact(chain, again.chain)
-    assert [each.differences() for each in again.calls] == [[]] * 5
+    assert [each.differences() for each in again.requests] == [[]] * 5
 
 
 def test_narrower_position_limits(tmp_path):
     """Those of the parameters are recorded with the robot."""
     chain = robots.chain(NAME).with_limits(upper=robots.chain(NAME).upper - 0.3)
     log = []
-    made(SolveCall(Goal(forward_kinematics(chain, LEFT)), RIGHT), Solver(chain), log)
-    assert_exact(load(written(tmp_path / 'goal.json.gz', log)).calls[0].solver.chain, chain)
+    answered(SolveRequest(Goal(forward_kinematics(chain, LEFT)), RIGHT), Solver(chain), log)
+    assert_exact(load(written(tmp_path / 'goal.json.gz', log)).requests[0].solver.chain, chain)
 
 
 @pytest.mark.parametrize('change, sentence', [
@@ -301,16 +301,16 @@ def test_sentences_and_reasons_are_compared(log, tmp_path):
     raised = content['calls'][0]['outcome']['raised']
     raised['message'] = raised['message'][:-1]
     path.write_text(json.dumps(content))
-    [told] = load(path).calls[0].differences()
+    [told] = load(path).requests[0].differences()
     assert told.startswith('raised.message was ')
 
 
 def test_odd_numbers_that_a_call_refuses(log, tmp_path):
     """They are recorded as they came, NaN and infinity, too, and refused again."""
     solver = log[0].solver
-    ways = [each for each in log if isinstance(each.call, (PathCall, DirectCall, ReceivedCall))]
-    path, direct, received = (next(each.call for each in ways if isinstance(each.call, kind))
-                              for kind in (PathCall, DirectCall, ReceivedCall))
+    kinds = PathRequest, DirectRequest, ReceivedRequest
+    path, direct, received = (
+        next(each.request for each in log if isinstance(each.request, kind)) for kind in kinds)
     far, odd = path.path[0].copy(), received.trajectory.q.copy()
     far[0, 3], odd[0, :2] = 1e300, (np.nan, -np.inf)
     calls = (replace(path, path=(far,)), replace(direct, q_goal=np.full(6, 1e300)),
@@ -318,9 +318,9 @@ def test_odd_numbers_that_a_call_refuses(log, tmp_path):
     again = []
     for call in calls:
         assert attempted(call, solver, again) is None
-    recorded = load(written(tmp_path / 'goal.json.gz', again)).calls
+    recorded = load(written(tmp_path / 'goal.json.gz', again)).requests
     for call, each in zip(calls, recorded):
-        assert_exact(call, each.call)
+        assert_exact(call, each.request)
         assert each.differences() == []
 
 
@@ -333,11 +333,11 @@ def test_a_fault_of_a_planner_is_recorded(monkeypatch, tmp_path):
     with monkeypatch.context() as patched:
         patched.setattr(every, 'plan_point_to_point', faulty)
         with pytest.raises(ZeroDivisionError):
-            made(DirectCall(at(LEFT), RIGHT, limits(solver.chain), PERIOD_S), solver, log)
+            answered(DirectRequest(at(LEFT), RIGHT, limits(solver.chain), PERIOD_S), solver, log)
         assert log[0].outcome == Raised('ZeroDivisionError', 'INTERNAL', 'a fault')
         path = written(tmp_path / 'goal.json.gz', log)
-        assert load(path).calls[0].differences() == []
-    assert load(path).calls[0].differences()[0].startswith("raised was {'type': 'ZeroDiv")
+        assert load(path).requests[0].differences() == []
+    assert load(path).requests[0].differences()[0].startswith("raised was {'type': 'ZeroDiv")
 
 
 def test_the_time_of_a_solve_is_not_compared(log, tmp_path, capsys):
@@ -370,11 +370,11 @@ def test_odd_texts_and_bytes_survive(tmp_path):
         if text.startswith(b'<?xml') else b'<?xml version="1.0" encoding="latin-1"?>' + text
     from ik_node.model.description.urdf import parse_urdf
     chain = robots.chain(NAME)
-    log = [MadeCall(SolveCall(Goal(np.eye(4)), chain.middle), Solver(chain),
+    log = [AnsweredRequest(SolveRequest(Goal(np.eye(4)), chain.middle), Solver(chain),
                     Raised('ValueError', 'INTERNAL', 'odd \ud800 \x1b[31m "'))]
     again = load(written(tmp_path / 'goal.json.gz', log, parse_urdf(text)))
     assert again.tree.source == text
-    assert again.calls[0].outcome['raised']['message'] == 'odd \ud800 \x1b[31m "'
+    assert again.requests[0].outcome['raised']['message'] == 'odd \ud800 \x1b[31m "'
 
 
 def test_shared_data_of_goals_is_written_once(log, monkeypatch, tmp_path):
@@ -395,7 +395,7 @@ def test_shared_data_of_goals_is_written_once(log, monkeypatch, tmp_path):
 def test_a_recording_that_is_too_large_is_refused(log, monkeypatch, tmp_path):
     """Nothing is written that cannot be read."""
     monkeypatch.setattr(recording, 'MAX_RECORDING_BYTES', 1000)
-    with pytest.raises(every.IkNodeError, match='at most 1000 are read; it is not written'):
+    with pytest.raises(IkNodeError, match='at most 1000 are read; it is not written'):
         written(tmp_path / 'goal.json.gz', log)
 
 
@@ -404,6 +404,6 @@ def test_collision_models_are_made_from_the_bodies_alone(log, tmp_path):
     model = CollisionModel(robots.chain(NAME), TREE, bodies_of(NAME))
     assert len(model.bodies)
     q = np.array([0.3, 0.5, 0.2, 0.1, 0.4, 0.0])
-    again = load(written(tmp_path / 'goal.json.gz', log)).calls[0].solver.collisions
+    again = load(written(tmp_path / 'goal.json.gz', log)).requests[0].solver.collisions
     assert np.array_equal(again.distances(q), log[0].solver.collisions.distances(q))
     assert outcome_values(log[0].outcome)['status'] == 'SOLVED'

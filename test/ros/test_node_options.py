@@ -14,9 +14,7 @@ from ik_node.ros.parameters.tables import (
     VIEWER_NODE,
 )
 from ik_node.simulation.node import SimulationOptions
-from ik_node.ui.handheld.node import HandheldOptions
-from ik_node.ui.rviz_handle import InteractiveGoalOptions
-from ik_node.ui.viewer.node import ViewerOptions
+from ik_node.ui.options import HandheldOptions, InteractiveGoalOptions, ViewerOptions
 
 NODES = ((SimulationOptions, SIM_CONTROLLER), (ViewerOptions, VIEWER_NODE),
          (HandheldOptions, HANDHELD_NODE), (InteractiveGoalOptions, INTERACTIVE_GOAL))

@@ -13,13 +13,13 @@ import pytest
 from ik_node.base.errors import Reason
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
+from ik_node.motion.requests import SolveRequest
 from ik_node.node import recorder
 from ik_node.node.goals.goal_status import GoalTask, StatusReporter
 from ik_node.node.recorder import MAX_WAITING_RECORDINGS, Recorder
 from ik_node.node.robot.robot import Robot
 from ik_node.node.robot.settings import make_settings
 from ik_node.replay import load
-from ik_node.replay.calls import SolveCall
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.parameters.tables import IK_NODE
 from ik_node.solver.goal import Goal
@@ -43,7 +43,7 @@ def node(probe, tmp_path):
 def answered(node, number):
     """Have a goal solved and answered; return its identifier."""
     task = GoalTask(number, Time(), 'pose')
-    node.robot.settings.made(SolveCall(Goal(np.eye(4)), node.chain.middle), task.calls)
+    node.robot.settings.plan(SolveRequest(Goal(np.eye(4)), node.chain.middle), task.requests)
     node.status.report(task, GoalState.REJECTED, Reason.OUT_OF_REACH, 'too far')
     return node.status.id_of(task)
 
@@ -113,8 +113,8 @@ def test_a_goal_that_ends_after_the_folder_was_unset(node, tmp_path, monkeypatch
     """It is not recorded, here or where the node was started."""
     monkeypatch.chdir(tmp_path)
     task = GoalTask(1, Time(), 'pose')
-    node.robot.settings.made(SolveCall(Goal(np.eye(4)), node.chain.middle), task.calls)
-    assert len(task.calls) == 1
+    node.robot.settings.plan(SolveRequest(Goal(np.eye(4)), node.chain.middle), task.requests)
+    assert len(task.requests) == 1
     node.robot.settings = make_settings(DEFAULTS, node.chain)
     node.status.report(task, GoalState.REJECTED, Reason.OUT_OF_REACH, 'too far')
     answered(node, 2)

@@ -24,17 +24,17 @@ import pytest
 from std_srvs.srv import SetBool
 
 from ik_node.base.text import quote
-from ik_node.replay import load
-from ik_node.replay.calls import (
+from ik_node.motion.requests import (
     ArcPoses,
-    DetourCall,
-    DirectCall,
-    MotionRemedyCall,
-    PathCall,
-    PauseCall,
-    RemedyCall,
-    ResumeCall,
+    DetourRequest,
+    DirectRequest,
+    MotionRemedyRequest,
+    PathRequest,
+    PauseRequest,
+    RemedyRequest,
+    ResumeRequest,
 )
+from ik_node.replay import load
 from ik_node.ros.messages.status_messages import home_number
 
 HERE = tip(READY)
@@ -133,12 +133,12 @@ def send_all(system):
     final(away, 'superseded')
     pauser = system.create_client(SetBool, '/ik_node/pause')
     system.wait(lambda: system.answers(instead))
-    assert system.call(pauser, SetBool.Request(data=True)).success
-    assert system.call(pauser, SetBool.Request(data=False)).success
+    assert system.request(pauser, SetBool.Request(data=True)).success
+    assert system.request(pauser, SetBool.Request(data=False)).success
     system.destroy_client(pauser)
     assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.5}).successful
     final(instead)
-    number = home_number(system.call(system.home).message)
+    number = home_number(system.request(system.home).message)
     system.wait(lambda: any(answer['goal'] == number and answer['state'] == 'reached'
                             for answer in system.statuses))
     finals.append(next(answer for answer in system.statuses if answer['goal'] == number
@@ -166,16 +166,17 @@ def test_goals_of_every_kind_are_repeated(shared_system, folder, tmp_path):
             key: int(answer['goal']) if key == 'number' else answer[key]
             for key in ('number', 'kind', 'stamp', 'state', 'reason', 'message')}
         assert recording.parameters['tool.position'] == [0.0, 0.0, 0.05]
-        assert recording.calls[0].solver.chain.has_tool
-    calls = [each.call for recording in recordings for each in recording.calls]
-    assert {DirectCall, DetourCall, MotionRemedyCall, PathCall, PauseCall, RemedyCall,
-            ResumeCall} < set(map(type, calls))
-    assert any(isinstance(call, PathCall) and isinstance(call.path, ArcPoses) for call in calls)
-    assert any(len(call.start.states) for call in calls if isinstance(call, DirectCall))
+        assert recording.requests[0].solver.chain.has_tool
+    calls = [each.request for recording in recordings for each in recording.requests]
+    assert {DirectRequest, DetourRequest, MotionRemedyRequest, PathRequest, PauseRequest,
+    RemedyRequest,
+            ResumeRequest} < set(map(type, calls))
+    assert any(isinstance(call, PathRequest) and isinstance(call.path, ArcPoses) for call in calls)
+    assert any(len(call.start.states) for call in calls if isinstance(call, DirectRequest))
     assert len(system.trajectories) >= 12
     for message in system.trajectories:
         assert any(was_sent(message, each.outcome) for recording in recordings
-                   for each in recording.calls)
+                   for each in recording.requests)
     # The program itself; and one bit.
     code, text = run_command(files[0])
     assert code == 0 and text.startswith(f'goal {finals[0]["id"]}, pose: reached (REACHED): ')

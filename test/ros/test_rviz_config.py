@@ -36,7 +36,7 @@ import yaml
 
 from ik_node.model.description.urdf import read_urdf
 from ik_node.ros.middleware.qos import LATCHED_QOS
-from ik_node.ui.rviz_handle import adapted
+from ik_node.ui.rviz_config import adapted
 
 # What RViz's displays subscribe to, and where the topic stands.
 DISPLAYS = {'RobotModel': (String, 'Description Topic'), 'Pose': (PoseStamped, 'Topic'),

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from ik_node.base.errors import ParameterError
-from ik_node.ui.rviz_handle import adapted
+from ik_node.ui.rviz_config import adapted
 
 ROOT = Path(__file__).parents[2]
 VIEW = (ROOT / 'config/ik_node.rviz').read_text()

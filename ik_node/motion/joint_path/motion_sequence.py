@@ -20,11 +20,12 @@ from ik_node.motion.direct.point_to_point import (
     StartState,
 )
 from ik_node.motion.joint_path.plan import plan_joint_path
-from ik_node.motion.joint_path.waypoints import passing_times, Waypoints
+from ik_node.motion.joint_path.waypoints import Waypoints
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.sampling import passing_times
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver

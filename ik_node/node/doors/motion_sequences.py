@@ -17,10 +17,9 @@ from ik_node.base.errors import Reason
 from ik_node.base.text import quote
 from ik_node.model.joints import outside_limits
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequencePlan
-from ik_node.motion.joint_path.waypoints import passing_times
 from ik_node.motion.trajectory.interpolation import positions_at
 from ik_node.motion.trajectory.limits import MotionLimits
-from ik_node.motion.trajectory.sampling import MAX_TIP_POINTS
+from ik_node.motion.trajectory.sampling import MAX_TIP_POINTS, passing_times
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.doors.pose_actions import AnsweredActionServer
 from ik_node.node.execution.motion import Motion

@@ -22,6 +22,7 @@ from ik_node.base.errors import GoalError, IkNodeError, PathError, Reason, Traje
 from ik_node.base.text import quote
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.direct.point_to_point import StartState
+from ik_node.motion.requests import ArcPoses, ReceivedRequest
 from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
@@ -34,7 +35,6 @@ from ik_node.node.goals.preparation import CompilingError, Kernels
 from ik_node.node.intake.context import NodeParts
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.robot.robot import Robot
-from ik_node.replay.calls import ArcPoses, ReceivedCall
 from ik_node.ros.messages.conversion import trajectory_from_message, trajectory_message
 from ik_node.ros.messages.moveit_types import look_for_others, set_error_code
 from ik_node.solver.goal import Goal
@@ -339,9 +339,9 @@ class MoveItMotion:
         def start(task: GoalTask, robot: Robot) -> None:
             def plan(start_state: StartState) -> Trajectory:
                 settings = robot.settings
-                received = settings.made(ReceivedCall(
+                received = settings.plan(ReceivedRequest(
                     start_state, trajectory, settings.start_tolerance, settings.limits),
-                    task.calls)
+                    task.requests)
                 if robot.torques is not None:
                     robot.torques.require(received)
                 return received

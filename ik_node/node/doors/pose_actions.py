@@ -19,7 +19,7 @@ from rclpy.node import Node
 from ik_node.base.errors import GoalError, IkNodeError, Reason
 from ik_node.base.text import quote
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.joint_path.waypoints import TipWay
+from ik_node.motion.trajectory.sampling import TipWay
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.goals.goal_status import GoalTask
 from ik_node.node.intake.context import NodeParts

@@ -297,7 +297,7 @@ class Motion:
         if not sought or self._goals.others_wait:
             raise error
         self._goals.refuse(task, error, done_beside(
-            refused.remedies, task.calls, lambda: task.final))
+            refused.remedies, task.requests, lambda: task.final))
 
     def _plan_beside(self, task: GoalTask, plan: Plan) -> None:
         """

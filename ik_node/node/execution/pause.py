@@ -15,6 +15,7 @@ from ik_node.base.errors import GoalError, IkNodeError, Reason, TrajectoryError
 from ik_node.motion.change.monitor import Monitor
 from ik_node.motion.change.path_pace import PathStop
 from ik_node.motion.direct.point_to_point import StartState
+from ik_node.motion.requests import PauseRequest, ResumeRequest
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.execution.motion import Motion
@@ -23,7 +24,6 @@ from ik_node.node.goals.goal_status import GoalTask, Paused
 from ik_node.node.goals.preparation import within_torques
 from ik_node.node.robot.robot import Robot, RobotHolder
 from ik_node.node.state.arm_state import ArmState
-from ik_node.replay.calls import PauseCall, ResumeCall
 from ik_node.ros.messages.status_messages import GoalState, JOG_KIND, STREAM_KIND
 
 
@@ -89,8 +89,8 @@ class Pause:
             raise TrajectoryError('where the controller is on the motion is not known, so it '
                                   'cannot be paused; ~/stop ends it')
         active, settings = robot.active.trajectory, robot.settings
-        return active, settings.made(PauseCall(start, active, limits, settings.sample_period),
-                                     task.calls)
+        return active, settings.plan(PauseRequest(start, active, limits, settings.sample_period),
+                                     task.requests)
 
     def _judge(self, task: GoalTask, monitor: Monitor) -> None:
         """Look whether the arm comes to rest."""
@@ -130,9 +130,9 @@ class Pause:
         def plan(start: StartState) -> Trajectory:
             settings = robot.settings
             limits = task.limits or settings.planning
-            return within_torques(robot, task, lambda share: settings.made(ResumeCall(
+            return within_torques(robot, task, lambda share: settings.plan(ResumeRequest(
                 start, paused.trajectory, paused.place, limits.slowed(share),
-                settings.sample_period), task.calls))
+                settings.sample_period), task.requests))
 
         task.paused = None
         try:

@@ -15,11 +15,11 @@ from std_msgs.msg import Header
 
 from ik_node.base.errors import Reason
 from ik_node.kinematics.arm import link_pose
+from ik_node.motion.requests import RemedyRequest, Rounds, SolveRequest
 from ik_node.node.goals.goal_status import GoalTask
 from ik_node.node.robot.robot import Robot
 from ik_node.node.state.arm_state import ArmState
 from ik_node.node.state.frames import Frames
-from ik_node.replay.calls import RemedyCall, Rounds, SolveCall
 from ik_node.ros.messages.conversion import (
     matrices_from_poses,
     matrix_from_pose,
@@ -95,7 +95,7 @@ class GoalConversion:
 
     def solve(self, goal: Goal, robot: Robot, task: GoalTask | None = None) -> Result:
         """
-        Solve a goal, starting from the measured joint positions; a task notes the call.
+        Solve a goal, starting from the measured joint positions; a task notes the request.
 
         Raises
         ------
@@ -105,21 +105,21 @@ class GoalConversion:
         """
         q, _ = self._arm.measured(robot)
         seeds = [q] if robot.last_answer is None else [q, robot.last_answer]
-        return robot.settings.made(SolveCall(goal, np.array(seeds)), task and task.calls)
+        return robot.settings.plan(SolveRequest(goal, np.array(seeds)), task and task.requests)
 
     def refusal(self, result: Result, robot: Robot,
                 task: GoalTask | None = None) -> tuple[str, dict[str, str]]:
         """
         Return why a goal has no solution, with what would help, and the numbers of that.
 
-        A task notes the call.
+        A task notes the request.
         """
         remedies = ()
         if result.status in REMEDIED_REASONS:
             end = thread_time() + REMEDY_TIME_S
-            remedies = robot.settings.made(RemedyCall(
+            remedies = robot.settings.plan(RemedyRequest(
                 result.goal, result.seeds.copy(), result.status, result.q.copy(),
-                Rounds(lambda: thread_time() < end)), task and task.calls)
+                Rounds(lambda: thread_time() < end)), task and task.requests)
         return (with_best(result.message + _few_axes(result, robot), remedies),
                 remedy_values(remedies))
 

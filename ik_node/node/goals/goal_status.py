@@ -20,11 +20,12 @@ from rclpy.node import Node
 from ik_node.base.errors import IkNodeError, PathError, Reason
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.motion_remedies import MotionRemedy, REMEDIED_MOTION_REASONS
+from ik_node.motion.requests import MotionRemedyRequest, PathRequest, Rounds, SequenceRequest
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.robot.settings import Settings
 from ik_node.node.state.send_order import SendTime
-from ik_node.replay.calls import MadeCall, MotionRemedyCall, PathCall, Rounds, SequenceCall
+from ik_node.replay.answered import AnsweredRequest
 from ik_node.ros.messages.status_messages import GoalState, level_of, stamp_text
 from ik_node.ros.middleware.qos import ANSWERS_QOS
 from ik_node.solver.goal import Goal
@@ -44,7 +45,7 @@ class RefusedPlan:
         With which it was planned.
     start : StartState
         Where the arm was.
-    call : PathCall or SequenceCall
+    request : PathRequest or SequenceRequest
         The path, or the motions of a sequence between two rests.
     error : IkNodeError
         Why it was refused.
@@ -55,7 +56,7 @@ class RefusedPlan:
 
     settings: Settings
     start: StartState
-    call: PathCall | SequenceCall
+    request: PathRequest | SequenceRequest
     error: IkNodeError
     first: int = 1
 
@@ -65,7 +66,7 @@ class RefusedPlan:
         return self.error.reason in REMEDIED_MOTION_REASONS \
             and self.start.splice.rests and not len(self.start.times)
 
-    def remedies(self, log: MutableSequence[MadeCall], has_ended: Callable[[], bool]
+    def remedies(self, log: MutableSequence[AnsweredRequest], has_ended: Callable[[], bool]
                  ) -> tuple[MotionRemedy, ...]:
         """
         Return what would make it possible; for another thread.
@@ -86,15 +87,15 @@ class RefusedPlan:
             return not has_ended() and thread_time() < end
 
         try:
-            return self.settings.made(
-                MotionRemedyCall(self.call, self.first, Rounds(goes_on)), log)
+            return self.settings.plan(
+                MotionRemedyRequest(self.request, self.first, Rounds(goes_on)), log)
         except IkNodeError:  # the refusal counts
             return ()
 
 
 UNCHECKED_ANSWERS = 500  # between two checks whether readers keep up
 MAX_HOLDBACK_S = 5.0  # for a reader that does not read
-MAX_KEPT_CALLS = 50  # of one goal, for its recording; the latest
+MAX_KEPT_REQUESTS = 50  # of one goal, for its recording; the latest
 BASE_36_DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
 
 
@@ -176,7 +177,7 @@ class GoalTask:
         Why the ways before were refused.
     on_final : callable or None
         Called with the task, the reason and the sentence of the final answer.
-    calls : deque of MadeCall
+    requests : deque of AnsweredRequest
         What was asked of the solver and the planners, if goals are recorded.
     values : dict
         Values for the answer; a function is called when the answer is given, for what would
@@ -207,7 +208,8 @@ class GoalTask:
     alternatives: list[Callable[[], None]] = field(default_factory=list)
     refusals: list[tuple[Reason, str]] = field(default_factory=list)
     on_final: Callable[[GoalTask, Reason, str], None] | None = None
-    calls: deque[MadeCall] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_CALLS))
+    requests: deque[AnsweredRequest] = field(
+        default_factory=lambda: deque(maxlen=MAX_KEPT_REQUESTS))
     values: dict[str, Any] = field(default_factory=dict)
     state: GoalState | None = None
 

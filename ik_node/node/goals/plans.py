@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The planners of goals: from a start state to a trajectory, by calls that are recorded."""
+"""The planners of goals: from a start state to a trajectory, by requests that are recorded."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError, SequencePlan
 from ik_node.motion.joint_path.plan import JointPathPlan
 from ik_node.motion.joint_path.waypoints import Waypoints
+from ik_node.motion.requests import (
+    ArcPoses,
+    DetourRequest,
+    DirectRequest,
+    JointPathRequest,
+    PathRequest,
+    RateRequest,
+    Rounds,
+    SequenceRequest,
+)
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.node.goals.goal_status import GoalTask, numbers, RefusedPlan
 from ik_node.node.goals.preparation import Kernels, Preparation, within_torques
 from ik_node.node.robot.robot import Robot, RobotHolder
-from ik_node.replay.calls import (
-    ArcPoses,
-    DetourCall,
-    DirectCall,
-    JointPathCall,
-    PathCall,
-    RateCall,
-    Rounds,
-    SequenceCall,
-)
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import with_best
 
@@ -77,9 +77,9 @@ class GoalPlans:
                             'q': partial(numbers, q_goal)}
             limits = task.limits or settings.planning
             try:
-                return within_torques(robot, task, lambda share: settings.made(DirectCall(
+                return within_torques(robot, task, lambda share: settings.plan(DirectRequest(
                     start_state, q_goal, limits.slowed(share), settings.sample_period, advice),
-                    task.calls))
+                    task.requests))
             except GoalError as error:
                 if task.goal is None:
                     raise
@@ -104,10 +104,10 @@ class GoalPlans:
         def plan(start_state: StartState) -> Trajectory:
             settings, end = robot.settings, thread_time() + longest
             limits = task.limits or settings.planning
-            trajectory = within_torques(robot, task, lambda share: settings.made(DetourCall(
+            trajectory = within_torques(robot, task, lambda share: settings.plan(DetourRequest(
                 start_state, task.q_goal, None if task.nearest else task.goal,
                 limits.slowed(share), settings.sample_period,
-                Rounds(lambda: not task.final and thread_time() < end)), task.calls))
+                Rounds(lambda: not task.final and thread_time() < end)), task.requests))
             task.values |= {'q': numbers(trajectory.end), 'detour': 'true'}
             return trajectory
 
@@ -126,16 +126,16 @@ class GoalPlans:
             settings = robot.settings
             path = way(start_state.splice) if callable(way) else tuple(way)
             options = path_options(task, robot)
-            call = PathCall(start_state, path, task.limits or settings.planning, options)
+            request = PathRequest(start_state, path, task.limits or settings.planning, options)
             try:
-                return _noted(task, within_torques(robot, task, lambda share: settings.made(
-                    replace(call, limits=call.limits.slowed(share)), task.calls),
+                return _noted(task, within_torques(robot, task, lambda share: settings.plan(
+                    replace(request, limits=request.limits.slowed(share)), task.requests),
                     _trajectory_of), options)
             except PathError as error:
-                task.refused = RefusedPlan(settings, start_state, call, error)
+                task.refused = RefusedPlan(settings, start_state, request, error)
                 if not remedied or not task.refused.may_have_remedies:
                     raise
-                remedies = task.refused.remedies(task.calls, lambda: task.final)
+                remedies = task.refused.remedies(task.requests, lambda: task.final)
                 raise PathError(with_best(str(error), remedies), error.reason,
                                 error.fraction) from None
 
@@ -156,15 +156,15 @@ class GoalPlans:
 
         def plan(start_state: StartState) -> Trajectory:
             settings = robot.settings
-            call = SequenceCall(start_state, tuple(motions), settings.sample_period,
+            request = SequenceRequest(start_state, tuple(motions), settings.sample_period,
                                 settings.paths)
             try:
-                planned = within_torques(robot, task, lambda share: settings.made(replace(
-                    call, motions=tuple(replace(each, limits=each.limits.slowed(share))
-                                        for each in motions)), task.calls), _trajectory_of)
+                planned = within_torques(robot, task, lambda share: settings.plan(replace(
+                    request, motions=tuple(replace(each, limits=each.limits.slowed(share))
+                                        for each in motions)), task.requests), _trajectory_of)
             except SequenceError as error:
                 task.refused = RefusedPlan(settings, start_state, replace(
-                    call, motions=error.motions, start=StartState.from_state(
+                    request, motions=error.motions, start=StartState.from_state(
                         MotionState.at_rest(error.q))), error, error.first)
                 raise
             on_planned(planned)
@@ -180,10 +180,11 @@ class GoalPlans:
         def plan(start_state: StartState) -> Trajectory:
             settings = robot.settings
             limits = task.limits or settings.planning
-            planned: JointPathPlan = within_torques(robot, task, lambda share: settings.made(
-                JointPathCall(start_state, way.q, None if way.times is None else way.times / share,
+            planned: JointPathPlan = within_torques(robot, task, lambda share: settings.plan(
+                JointPathRequest(start_state, way.q, None if way.times is None else way.times /
+                share,
                               limits.slowed(share), settings.sample_period,
-                              settings.start_tolerance), task.calls), _trajectory_of)
+                              settings.start_tolerance), task.requests), _trajectory_of)
             task.q_goal = planned.trajectory.end
             task.values['path_fraction'] = '1.0000'
             return planned.trajectory
@@ -203,8 +204,9 @@ class GoalPlans:
 
             def at(share: float) -> PathRate:
                 nonlocal highest
-                changed = settings.made(RateCall(start_state, active.trajectory, share * highest,
-                                                 limits, settings.sample_period), task.calls)
+                changed = settings.plan(RateRequest(start_state, active.trajectory, share *
+                highest,
+                                                 limits, settings.sample_period), task.requests)
                 if share == 1.0:
                     highest = changed.ratio  # which may be less than was wanted
                 return changed

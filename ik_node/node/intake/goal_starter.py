@@ -23,6 +23,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.base.errors import GoalError, Reason
 from ik_node.kinematics.arm import forward_kinematics
+from ik_node.motion.requests import ArcPoses
 from ik_node.motion.tool_path.options import ROTATION_AXES
 from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.trajectory.trajectory import MotionState
@@ -35,7 +36,6 @@ from ik_node.node.intake.health import Health
 from ik_node.node.robot.robot import Robot
 from ik_node.node.state.arm_state import ArmState
 from ik_node.node.state.named_poses import PoseTable
-from ik_node.replay.calls import ArcPoses
 from ik_node.ros.messages.conversion import joints_from_state, way_points_from_message
 from ik_node.solver.goal import FREE_AXIS, Goal
 

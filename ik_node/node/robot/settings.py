@@ -30,13 +30,13 @@ from ik_node.motion.change.monitor import MonitorOptions
 from ik_node.motion.direct.torque_limits import TorqueOptions
 from ik_node.motion.following.jog import JogOptions
 from ik_node.motion.following.options import FollowOptions
+from ik_node.motion.requests import Request
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits, PositionLimits, TipLimits
-from ik_node.replay.calls import Call, made, MadeCall
+from ik_node.replay.answered import answered, AnsweredRequest
 from ik_node.ros.parameters.tables import filled, IK_NODE
 from ik_node.solver.solver import Solver
 from ik_node.solver.unreachable import Thresholds
-import ik_node.textbook  # noqa: F401  registers the textbook methods
 
 Values = Mapping[str, Any]
 
@@ -178,22 +178,24 @@ class Settings:
         """Return the fraction of the velocity limits that is used."""
         return float(self.planning.velocity[0] / self.limits.velocity[0])
 
-    def made(self, call: Call, log: MutableSequence[MadeCall] | None = None) -> Any:
+    def plan(self, request: Request, log: MutableSequence[AnsweredRequest] | None = None) -> Any:
         """
-        Make a call of the solver or a planner, and return what came of it.
+        Return what a request to the solver or a planner gives.
 
         Parameters
         ----------
         log : sequence, optional
-            Where the call is noted, if goals are recorded.
+            Where the request is noted, if goals are recorded.
 
         Raises
         ------
         Exception
-            What the call raises.
+            What the request raises.
 
         """
-        return made(call, self.solver, log if self.record_folder else None)
+        if log is None or not self.record_folder:
+            return request.plan(self.solver)
+        return answered(request, self.solver, log)
 
 
 def start_options(values: Values) -> StartOptions:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,21 +44,8 @@ from ik_node.ui.handheld.open_pages import OpenPages
 from ik_node.ui.handheld.page_messages import PageMessage, Stop
 from ik_node.ui.handheld.page_server import PageServer, ServedAddress
 from ik_node.ui.node_client import Commands
+from ik_node.ui.options import HandheldOptions
 from ik_node.ui.page_access import is_loopback, page_address, reached_at
-
-
-@dataclass(frozen=True)
-class HandheldOptions:
-    """The fields that the rows of ``ros.parameters.HANDHELD_NODE`` fill, and are described in."""
-
-    ik_node: str
-    host: str
-    port: int
-    tls: bool
-    certificate: str
-    key: str
-    sample_timeout: float
-
 
 PAGE_PERIOD_S = 0.05      # of what the pages show, and of the watch over the samples
 MAX_TIP_AGE_S = 0.5       # of the pose of the tip at which the hand grasps it

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -27,28 +26,13 @@ from ik_node.ros.middleware.clocks import steady_clock
 from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, LATCHED_QOS, QosLog, STATUS_QOS
 from ik_node.ros.parameters.node_parameters import declare, options_of
 from ik_node.ros.parameters.tables import VIEWER_NODE
+from ik_node.ui.options import ViewerOptions
 from ik_node.ui.page_access import is_loopback
 from ik_node.ui.viewer.drawing.robot_view import link_bodies
 from ik_node.ui.viewer.drawing.scene import Scene
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.page import Page
 from ik_node.ui.viewer.panels.panels import Panels
-
-
-@dataclass(frozen=True)
-class ViewerOptions:
-    """The fields that the rows of ``ros.parameters.VIEWER_NODE`` fill, and are described in."""
-
-    robot_description: str
-    urdf_file: str
-    base_link: str
-    tip_link: str
-    ik_node: str
-    mesh_paths: tuple[str, ...]
-    follow: bool
-    host: str
-    port: int
-
 
 FRAME_PERIOD_S = 1.0 / 30.0
 PANEL_PERIOD_S = 0.25

@@ -1,21 +1,22 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Calls of the solver and the planners for a goal, as values.
+Requests to the solver and the planners, as values: all that the node asks for a goal.
 
-The node makes every such call by :func:`made`, and a recording repeats it by the method ``run``
-of the same class: so both run the same code with the same arguments.
+Each has ``plan(solver)``, which returns what is sent to the controller, or what was found, or
+raises an IkNodeError; motions are proved to be free of collisions.  The solver has the arm and
+what is around it.  A recording has requests and what came of them, and repeats them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ik_node.base.errors import IkNodeError, PathError, Reason, TrajectoryError
+from ik_node.base.errors import Reason, TrajectoryError
 from ik_node.model.chain import Chain
 from ik_node.motion.change.active_trajectory import joined_to, require_tip_speed
 from ik_node.motion.change.path_pace import (
@@ -109,7 +110,7 @@ class Rounds:
 
 
 @dataclass(frozen=True, eq=False)
-class SolveCall:
+class SolveRequest:
     """
     Joint positions for a goal.
 
@@ -125,13 +126,13 @@ class SolveCall:
     goal: Goal
     seeds: np.ndarray
 
-    def run(self, solver: Solver) -> Result:
+    def plan(self, solver: Solver) -> Result:
         """Solve; raise as :meth:`Solver.solve`."""
         return solver.solve(self.goal, self.seeds)
 
 
 @dataclass(frozen=True, eq=False)
-class RemedyCall:
+class RemedyRequest:
     """
     What would make a refused goal possible.
 
@@ -156,14 +157,14 @@ class RemedyCall:
     nearest: np.ndarray
     rounds: Rounds
 
-    def run(self, solver: Solver) -> tuple[Remedy, ...]:
+    def plan(self, solver: Solver) -> tuple[Remedy, ...]:
         """Search; see :func:`ik_node.solver.remedy_search.find_remedies`."""
         return find_remedies(solver, self.goal, self.seeds, self.status, self.nearest,
                              self.rounds)
 
 
 @dataclass(frozen=True, eq=False)
-class DirectCall:
+class DirectRequest:
     """
     The fastest motion of the joints.
 
@@ -187,7 +188,7 @@ class DirectCall:
     period: float
     advice: str = ''
 
-    def run(self, solver: Solver) -> Trajectory:
+    def plan(self, solver: Solver) -> Trajectory:
         """
         Plan the motion.
 
@@ -208,7 +209,7 @@ class DirectCall:
 
 
 @dataclass(frozen=True, eq=False)
-class DetourCall:
+class DetourRequest:
     """
     A motion around obstacles, to any posture that serves the goal.
 
@@ -235,7 +236,7 @@ class DetourCall:
     period: float
     rounds: Rounds
 
-    def run(self, solver: Solver) -> Trajectory:
+    def plan(self, solver: Solver) -> Trajectory:
         """Plan; raise as :func:`ik_node.motion.detour.plan_detour`."""
         q, goals = self.start.splice.q, [self.q_goal]
         if self.goal is not None:
@@ -246,7 +247,7 @@ class DetourCall:
 
 
 @dataclass(frozen=True, eq=False)
-class PathCall:
+class PathRequest:
     """
     The motion of the tip along a path.
 
@@ -266,7 +267,7 @@ class PathCall:
     limits: MotionLimits
     options: PathOptions
 
-    def run(self, solver: Solver) -> PathPlan:
+    def plan(self, solver: Solver) -> PathPlan:
         """Plan; raise as :func:`ik_node.motion.tool_path.plan.plan_path`."""
         path = ToolPath.arc(*self.path) if isinstance(self.path, ArcPoses) else self.path
         return plan_path(solver, self.start, path, self.limits, self.options)
@@ -281,15 +282,15 @@ class PathCall:
         def plan(solver: Solver, start: StartState, goals: tuple[Goal, ...]) -> PathPlan:
             poses = tuple(goal.T_base_tip for goal in goals)
             path = ArcPoses(*poses, *self.path[len(poses):]) if arc else poses
-            return PathCall(start, path, widened(self.limits, chain, solver.chain),
-                            whole).run(solver)
+            return PathRequest(start, path, widened(self.limits, chain, solver.chain),
+                            whole).plan(solver)
 
         return RefusedMotion(self.start, tuple(map(Goal, self.path)), names, True,
                              count == 1, self.limits, self.options.period, plan)
 
 
 @dataclass(frozen=True, eq=False)
-class JointPathCall:
+class JointPathRequest:
     """
     The motion of the joints through waypoints.
 
@@ -316,7 +317,7 @@ class JointPathCall:
     period: float
     start_tolerance: float
 
-    def run(self, solver: Solver) -> JointPathPlan:
+    def plan(self, solver: Solver) -> JointPathPlan:
         """Plan; raise as :func:`ik_node.motion.joint_path.plan.plan_joint_path`."""
         return plan_joint_path(solver.chain, self.start, Waypoints(self.q, self.times),
                                self.limits, self.period, self.start_tolerance,
@@ -324,7 +325,7 @@ class JointPathCall:
 
 
 @dataclass(frozen=True, eq=False)
-class SequenceCall:
+class SequenceRequest:
     """
     Motions in sequence, each with its own limits.
 
@@ -344,7 +345,7 @@ class SequenceCall:
     period: float
     options: PathOptions
 
-    def run(self, solver: Solver) -> SequencePlan:
+    def plan(self, solver: Solver) -> SequencePlan:
         """Plan; raise as :func:`ik_node.motion.joint_path.motion_sequence.plan_sequence`."""
         return plan_sequence(solver, self.start, self.motions, self.period, self.options)
 
@@ -363,9 +364,9 @@ class SequenceCall:
         def plan(solver: Solver, start: StartState,
                  changed: tuple[np.ndarray | Goal, ...]) -> SequencePlan:
             try:
-                return SequenceCall(start, tuple(
+                return SequenceRequest(start, tuple(
                     replace(motion, limits=widened(motion.limits, chain, solver.chain))
-                    for motion in self._led_to(changed)), self.period, self.options).run(solver)
+                    for motion in self._led_to(changed)), self.period, self.options).plan(solver)
             except SequenceError as error:
                 raise error.cause from None
 
@@ -386,13 +387,13 @@ class SequenceCall:
 
 
 @dataclass(frozen=True, eq=False)
-class MotionRemedyCall:
+class MotionRemedyRequest:
     """
     What would make a refused path, or the motions of a sequence between two rests, possible.
 
     Attributes
     ----------
-    motion : PathCall or SequenceCall
+    motion : PathRequest or SequenceRequest
         What was refused.
     first : int
         Number of its first motion, of a sequence.
@@ -402,18 +403,18 @@ class MotionRemedyCall:
     """
 
     name: ClassVar[str] = 'remedies of motion'
-    motion: PathCall | SequenceCall
+    motion: PathRequest | SequenceRequest
     first: int
     rounds: Rounds
 
-    def run(self, solver: Solver) -> tuple[MotionRemedy, ...]:
+    def plan(self, solver: Solver) -> tuple[MotionRemedy, ...]:
         """Search; see :func:`ik_node.motion.motion_remedies.find_motion_remedies`."""
         return find_motion_remedies(solver, self.motion.refused(solver.chain, self.first),
                                     self.rounds)
 
 
 @dataclass(frozen=True, eq=False)
-class ReceivedCall:
+class ReceivedRequest:
     """
     The check of a trajectory that was planned before, and its joint to where the arm rests.
 
@@ -433,7 +434,7 @@ class ReceivedCall:
     tolerance: float
     limits: MotionLimits
 
-    def run(self, solver: Solver) -> Trajectory:
+    def plan(self, solver: Solver) -> Trajectory:
         """Return it as it is sent; raise TrajectoryError if it breaks a limit or collides."""
         joined = joined_to(self.trajectory, self.start, self.tolerance)
         validate(joined, self.limits)
@@ -443,7 +444,7 @@ class ReceivedCall:
 
 
 @dataclass(frozen=True, eq=False)
-class PauseCall:
+class PauseRequest:
     """
     The ramp to rest on the path of a motion.
 
@@ -464,7 +465,7 @@ class PauseCall:
     limits: MotionLimits
     period: float
 
-    def run(self, solver: Solver) -> PathStop:
+    def plan(self, solver: Solver) -> PathStop:
         """Plan; raise TrajectoryError if the motion ends before, or no ramp keeps the limits."""
         stop = plan_path_stop(self.active, self.start, self.limits, self.period, smooth=True)
         if stop.place > self.active.duration - MIN_REST_OF_MOTION_S:
@@ -475,7 +476,7 @@ class PauseCall:
 
 
 @dataclass(frozen=True, eq=False)
-class ResumeCall:
+class ResumeRequest:
     """
     The rest of a motion that was paused.
 
@@ -500,7 +501,7 @@ class ResumeCall:
     limits: MotionLimits
     period: float
 
-    def run(self, solver: Solver) -> Trajectory:
+    def plan(self, solver: Solver) -> Trajectory:
         """Plan; raise TrajectoryError if the limits cannot be kept, or it collides."""
         trajectory = plan_path_resume(solver.chain, self.active, self.place, self.start,
                                       self.limits, self.period)
@@ -509,7 +510,7 @@ class ResumeCall:
 
 
 @dataclass(frozen=True, eq=False)
-class RateCall:
+class RateRequest:
     """
     The rest of a motion at another speed.
 
@@ -534,7 +535,7 @@ class RateCall:
     limits: MotionLimits
     period: float
 
-    def run(self, solver: Solver) -> PathRate:
+    def plan(self, solver: Solver) -> PathRate:
         """Plan; raise TrajectoryError if the limits cannot be kept, or it collides."""
         changed = plan_path_rate(solver.chain, self.active, self.start, self.ratio, self.limits,
                                  self.period)
@@ -542,65 +543,6 @@ class RateCall:
         return changed
 
 
-Call = (SolveCall | RemedyCall | DirectCall | DetourCall | PathCall | JointPathCall | SequenceCall
-        | MotionRemedyCall | ReceivedCall | PauseCall | ResumeCall | RateCall)
-
-
-class Raised(NamedTuple):
-    """
-    An exception: its class, reason and sentence, and for a path how much of it can be followed.
-
-    It keeps none of the frames that the exception came through.
-    """
-
-    type: str
-    reason: str
-    message: str
-    fraction: float | None = None
-
-    @classmethod
-    def by(cls, error: Exception) -> Raised:
-        """Return the record of an exception."""
-        reason = error.reason if isinstance(error, IkNodeError) else Reason.INTERNAL
-        return cls(type(error).__name__, reason.value, str(error),
-                   error.fraction if isinstance(error, PathError) else None)
-
-
-class MadeCall(NamedTuple):
-    """
-    A call, whose it was, and what came of it.
-
-    Attributes
-    ----------
-    call : Call
-    solver : Solver
-        With the chain and the collision model.
-    outcome : Result, tuple of MotionRemedy, Trajectory, PathPlan, JointPathPlan, SequencePlan,
-        PathStop, PathRate or Raised
-
-    """
-
-    call: Call
-    solver: Solver
-    outcome: Any
-
-
-def made(call: Call, solver: Solver, log: MutableSequence[MadeCall] | None = None) -> Any:
-    """
-    Make a call, note it in a log if there is one, and return what came of it.
-
-    Raises
-    ------
-    Exception
-        What the call raises; it is noted, too.
-
-    """
-    try:
-        outcome = call.run(solver)
-    except Exception as error:
-        if log is not None:
-            log.append(MadeCall(call, solver, Raised.by(error)))
-        raise
-    if log is not None:
-        log.append(MadeCall(call, solver, outcome))
-    return outcome
+Request = (SolveRequest | RemedyRequest | DirectRequest | DetourRequest | PathRequest
+           | JointPathRequest | SequenceRequest | MotionRemedyRequest | ReceivedRequest
+           | PauseRequest | ResumeRequest | RateRequest)
