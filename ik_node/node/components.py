@@ -29,13 +29,13 @@ from ik_node.node.execution.pause import Pause
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.goal_queue import ActiveFlag, GoalQueue
 from ik_node.node.goals.preparation import Preparation
-from ik_node.node.intake.context import NodeParts
+from ik_node.node.intake.context import NodeContext
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.intake.goal_subscriptions import GoalSubscriptions, Stopping
 from ik_node.node.intake.health import Health
 from ik_node.node.recorder import Recorder
 from ik_node.node.robot.collisions import ground_notes, load_collisions, load_scene
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.robot.settings import make_settings, Settings, start_options
 from ik_node.node.scene.scene_changes import SceneChanges
 from ik_node.node.scene.scene_draft import SceneServices
@@ -90,60 +90,63 @@ class Components:
     def __init__(self, node: Node, values: Mapping[str, Any], active_flag: ActiveFlag) -> None:
         self._node = node
         self._values, self._options = values, start_options(values)
-        self._holder = RobotHolder(lambda: self._description.complaint)
+        self._robot_slot = RobotSlot(lambda: self._description.complaint)
         duplicates = DuplicateNames(node)  # before anything that takes goals
-        self._goals = GoalQueue(node, self._holder, active_flag, duplicates,
-                                self._holder.not_checked)
-        self._recorder = Recorder(node, self._holder, self._goals.status, lambda: self._values)
+        self._goals = GoalQueue(node, self._robot_slot, active_flag, duplicates,
+                                self._robot_slot.not_checked)
+        self._recorder = Recorder(node, self._robot_slot, self._goals.status, lambda: self._values)
         self._preparation = Preparation(node, self._goals)
         self._output = make_output(node, self._options, active_flag)
         frames = Frames(node, self._options.frame_prefix)
-        self._scene_display = SceneDisplay(node, self._holder, self._options.frame_prefix)
-        self._semantics = SemanticDescription(node, self._holder, self._options,
+        self._scene_display = SceneDisplay(node, self._robot_slot, self._options.frame_prefix)
+        self._semantics = SemanticDescription(node, self._robot_slot, self._options,
                                               self._take_semantics)
         self._named = PoseTable(node, self._options, self._semantics)
         self._tools = ToolList(node, self._options)
         # Before the subscriptions: messages that arrive during preparation would be old.
         self._description = Description(node, self._options, self._take_model, self._busy)
-        delay, self._jumps = CallbackDelay(node), TimeJumps(node)
-        delay.on_tick = self._jumps.sample
-        self._arm = ArmState(node, self._holder, self._options, delay, self._jumps)
-        self._motion = Motion(node, self._holder, self._arm, self._output, self._goals,
+        self._clock_jumps = TimeJumps(node)
+        delay = CallbackDelay(node, self._clock_jumps.sample)
+        self._arm = ArmState(node, self._robot_slot, self._options, delay, self._clock_jumps)
+        self._motion = Motion(node, self._robot_slot, self._arm, self._output, self._goals,
                               self._preparation)
-        stamps = StampCheck(node, delay, self._jumps)
+        stamps = StampCheck(node, delay, self._clock_jumps)
         others = OtherJoints(node, self._arm.joints, self._options.collision_other_joints)
-        targets = GoalConversion(node, self._arm, frames)
-        parts = NodeParts(node, self._options, active_flag, self._holder, duplicates, self._goals,
-                          self._output, delay, stamps, self._arm, others, targets, self._motion)
-        health = Health(parts)
-        starter = GoalStarter(self._arm, targets, self._motion, health, self._named)
-        self._intake = GoalSubscriptions(node, self._holder, starter, self._goals, stamps, health)
-        self._stream = Stream(parts)
-        Jog(node, self._holder, targets, self._goals, self._motion, stamps, self._stream)
-        display = Display(node, self._holder, self._arm, self._goals,
+        conversion = GoalConversion(node, self._arm, frames)
+        context = NodeContext(
+            node, self._options, active_flag, self._robot_slot, duplicates, self._goals,
+            self._output, delay, stamps, self._arm, others, conversion, self._motion)
+        health = Health(context)
+        starter = GoalStarter(self._arm, conversion, self._motion, health, self._named)
+        self._intake = GoalSubscriptions(node, self._robot_slot, starter, self._goals, stamps,
+                                         health)
+        self._stream = Stream(context)
+        Jog(node, self._robot_slot, conversion, self._goals, self._motion, stamps, self._stream)
+        display = Display(node, self._robot_slot, self._arm, self._goals,
                           self._options.frame_prefix)
-        ClearanceDisplay(node, self._holder, self._arm, self._preparation,
+        ClearanceDisplay(node, self._robot_slot, self._arm, self._preparation,
                          self._options.frame_prefix)
         services = SceneServices(frames, stamps, node.get_clock().clock_type,
                                  self._arm.joints.positions, self._options.mesh_paths)
-        self._changes = SceneChanges(node, self._holder, services, self._goals, self._motion,
+        self._changes = SceneChanges(node, self._robot_slot, services, self._goals, self._motion,
                                      self._with_scene, self._scene_display.show, others)
         self._scene_topics = SceneTopics(node, self._changes, health)
-        offer_moveit(parts, self._changes, starter)
-        MotionSequences(node, self._holder, targets, self._goals, self._motion)
-        PoseActions(parts, starter)
-        self._preview = Preview(node, self._holder, self._arm, targets, self._motion, display)
-        Pause(node, self._holder, self._arm, self._motion, self._goals)
-        PostureList(node, self._holder, targets, self._motion, self._preview,
+        offer_moveit(context, self._changes, starter)
+        MotionSequences(node, self._robot_slot, conversion, self._goals, self._motion)
+        PoseActions(context, starter)
+        self._preview = Preview(node, self._robot_slot, self._arm, conversion, self._motion,
+                                display)
+        Pause(node, self._robot_slot, self._arm, self._motion, self._goals)
+        PostureList(node, self._robot_slot, conversion, self._motion, self._preview,
                     self._goals.work_queue)
-        PoseSaver(node, self._holder, self._arm, self._named)
+        PoseSaver(node, self._robot_slot, self._arm, self._named)
         Stopping(node, self._goals, self._motion, self._intake)
         node.create_service(Trigger, '~/home', self._on_home)
 
     # ---- model and parameters -----------------------------------------------
 
     def _busy(self) -> bool:
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         return bool(self._goals.open()) or robot is not None and robot.moves
 
     def _take_model(self, tree: Tree) -> None:
@@ -163,10 +166,10 @@ class Components:
             singular_values(chain, solved.q)
             warm_up(chain, settings.limits)
         self._named.load(chain)
-        before, robot = self._holder.robot, Robot(tree, settings, collisions, scene, tools)
+        before, robot = self._robot_slot.robot, Robot(tree, settings, collisions, scene, tools)
         robot.diverged = before is not None and before.diverged  # the controller is the same
         self._renew_torques(robot)
-        self._holder.robot = robot
+        self._robot_slot.robot = robot
         self._scene_display.show()
         self._tools.show(robot)
         forget_garbage()
@@ -206,7 +209,7 @@ class Components:
         if fixed:
             raise ParameterError(f'{", ".join(fixed)} cannot be changed while the node is '
                                  'configured; deactivate it and clean it up first')
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         other_tool, other_torques = (
             any(values[name] != self._values[name] for name in names)
             for names in (TOOL_PARAMETERS, TORQUE_PARAMETERS))
@@ -278,4 +281,4 @@ class Components:
         self._output.flush(FLUSH_TIMEOUT_S)
         self._goals.status.flush(FLUSH_TIMEOUT_S)
         self._recorder.close(FLUSH_TIMEOUT_S)
-        self._jumps.close()
+        self._clock_jumps.close()

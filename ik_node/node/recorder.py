@@ -17,7 +17,7 @@ from rclpy.node import Node
 from ik_node.base.errors import IkNodeError, Reason
 from ik_node.base.text import quote
 from ik_node.node.goals.goal_status import GoalTask, StatusReporter
-from ik_node.node.robot.robot import RobotHolder
+from ik_node.node.robot.robot import RobotSlot
 from ik_node.replay.recording import AnsweredGoal, recording_bytes
 from ik_node.ros.messages.status_messages import stamp_text
 
@@ -48,10 +48,10 @@ class Recorder:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, status: StatusReporter,
+    def __init__(self, node: Node, robot_slot: RobotSlot, status: StatusReporter,
                  values: Callable[[], Mapping[str, Any]]) -> None:
         self._logger = node.get_logger()
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._status = status
         self._values = values
         self._waiting: Queue[Writing | None] = Queue(MAX_WAITING_RECORDINGS)
@@ -60,7 +60,7 @@ class Recorder:
         status.on_final = self._on_final
 
     def _on_final(self, task: GoalTask, reason: Reason, sentence: str) -> None:
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         if robot is None or not task.requests or not robot.settings.record_folder:
             return
         values = {'number': task.number, 'kind': task.kind, 'stamp': stamp_text(task.stamp),

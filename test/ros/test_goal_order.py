@@ -70,7 +70,7 @@ def test_the_newest_that_can_be_taken_is_taken(probe):
     tasks = [goals.new(Time()) for _ in range(5)]
     for task, fails in zip(tasks, (False, True, False, True, True)):
         goals.arrived(task, step(task, fails))
-    goals.work_off()
+    goals.process()
     probe.wait(lambda: goals.current is not None)  # on a slow machine it takes several slices
     goals.finish(0.5)
     assert tried == [5, 4, 3] and goals.current is tasks[2]
@@ -84,10 +84,10 @@ def test_older_goals_are_kept_until_the_newer_one_that_waits_is_decided(probe):
     older, newer = goals.new(Time()), goals.new(Time())
     goals.arrived(older, lambda: goals.under_way(older, nothing, 'on its way'))
     goals.wait(newer, nothing, np.inf)
-    goals.work_off()
+    goals.process()
     assert older.state is None
     goals.end(newer, GoalState.REJECTED, Reason.FRAME_UNKNOWN, 'no')
-    goals.work_off()
+    goals.process()
     assert goals.current is older
 
 

@@ -103,7 +103,7 @@ class RViz:
         self.send(InteractiveMarkerFeedback.POSE_UPDATE, control,
                   single(pose(T.translation, T.rotation)))
 
-    def let_go(self, T, control='move_x'):
+    def release(self, T, control='move_x'):
         """Release the button with the handle at T."""
         self.pull(T, control)
         self.send(InteractiveMarkerFeedback.MOUSE_UP, control,
@@ -114,7 +114,7 @@ class RViz:
         self.press()
         for T in poses:
             self.pull(T)
-        self.let_go(poses[-1])
+        self.release(poses[-1])
         self.probe.wait(lambda: self.shows(poses[-1]), what='the dragged pose')
 
     def choose(self, label):
@@ -229,7 +229,7 @@ def test_a_drag_is_previewed(rviz):
         rviz.pull(T)
         rviz.probe.wait(lambda colour=colour: rviz.colour() == colour, what=colour)
         previews.clear()
-        rviz.let_go(T)
+        rviz.release(T)
         rviz.probe.wait(lambda T=T: rviz.shows(T))
         rviz.probe.wait(lambda: len(previews) >= 2, what='the previews of the last poses')
     assert previews[-1].header.frame_id == 'base_link'
@@ -243,7 +243,7 @@ def test_a_click_is_no_drag(rviz):
     """RViz sends the pose, in single precision, with each click: that is not a drag."""
     for control in ('move_x', 'menu'):
         rviz.press(control)
-        rviz.let_go(se3(rviz.marker.pose), control)
+        rviz.release(se3(rviz.marker.pose), control)
     rviz.choose('follow while dragging')
     rviz.probe.wait(lambda: '[x] follow while dragging' in rviz.titles())
     rviz.press()
@@ -379,7 +379,7 @@ def test_follow_while_dragging(rviz):
     assert np.linalg.norm(tip(latest(rviz.probe)).translation - NEAR.translation) < 1e-4
     rests = np.diff([stamp_of(message) for message in rviz.heard['goal_stream'][-100:]])
     assert np.median(rests) < 0.025
-    rviz.let_go(NEAR)
+    rviz.release(NEAR)
     assert final_of_last(rviz)['reason'] == 'STREAM_ENDED'
     ended = len(rviz.heard['goal_stream'])
     rviz.probe.spin_for(0.5)
@@ -398,7 +398,7 @@ def test_follow_in_position_only(rviz):
     rviz.pull(target)
     rviz.probe.wait(lambda: np.linalg.norm(tip(latest(rviz.probe)).translation
                                            - target.translation) < 1e-3, what='the arm')
-    rviz.let_go(target)
+    rviz.release(target)
     assert final_of_last(rviz)['reason'] == 'STREAM_ENDED'
     rviz.probe.wait(lambda: rviz.shows(tip(latest(rviz.probe)), 1e-4), what='the handle')
     assert np.linalg.norm(pin.log3(target.rotation.T @ se3(rviz.marker.pose).rotation)) > 0.3
@@ -413,7 +413,7 @@ def test_a_movement_does_not_halt(rviz):
     for share in np.linspace(0.02, 1.0, 50):
         rviz.pull(pin.SE3.Interpolate(HERE, NEAR, share))
         rviz.probe.spin_for(0.02)
-    rviz.let_go(NEAR)
+    rviz.release(NEAR)
     final_of_last(rviz)
     sent = [message for message in rviz.heard['goal_stream']
             if np.linalg.norm(se3(message.pose).translation - NEAR.translation) > 1e-6]

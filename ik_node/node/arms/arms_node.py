@@ -61,9 +61,9 @@ class ArmsNode(QosLog, Node):
         self._status = StatusReporter(
             self, not_checked=lambda: self._robot.not_checked if self._robot else '')
         self._precedence = Precedence()
-        delay, jumps = CallbackDelay(self), TimeJumps(self)
-        delay.on_tick = jumps.sample
-        self._stamps = StampCheck(self, delay, jumps)
+        clock_jumps = TimeJumps(self)
+        delay = CallbackDelay(self, clock_jumps.sample)
+        self._stamps = StampCheck(self, delay, clock_jumps)
         self._count = 0
         self._outputs: dict[str, TopicOutput] = {}
         self._motion = ArmsMotion(self, self._states, self._status, self._output, self._options)

@@ -26,7 +26,7 @@ from ik_node.node.execution.motion import Motion
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.goal_queue import GoalQueue
 from ik_node.node.goals.goal_status import GoalTask
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.ros.messages.motion_primitives import (
     motion_error,
     PrimitiveType,
@@ -88,7 +88,7 @@ class MotionSequences:
     All motions of a sequence are planned and checked before the arm moves.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, targets: GoalConversion,
+    def __init__(self, node: Node, robot_slot: RobotSlot, conversion: GoalConversion,
                  goals: GoalQueue, motion: Motion) -> None:
         try:
             from control_msgs.action import ExecuteMotionPrimitiveSequence as kind
@@ -98,7 +98,8 @@ class MotionSequences:
                                     'ExecuteMotionPrimitiveSequence')
             return
         self._node, self._kind, self._type = node, kind, MotionPrimitive
-        self._holder, self._targets, self._goals, self._motion = holder, targets, goals, motion
+        self._robot_slot, self._conversion = robot_slot, conversion
+        self._goals, self._motion = goals, motion
         self._open: dict[bytes, OpenSequence] = {}
         self._server = AnsweredActionServer(node, kind, f'~/{SEQUENCE_ACTION}', self._on_goal,
                                             self._on_cancel)
@@ -125,7 +126,7 @@ class MotionSequences:
             self._server.answer(handle, result, done)
 
         def start() -> None:
-            robot = self._holder.require()
+            robot = self._robot_slot.require()
             require_count(len(handle.request.trajectory.motions))
             motions = [self._read(number, each, robot)
                        for number, each in enumerate(handle.request.trajectory.motions, 1)]
@@ -144,7 +145,7 @@ class MotionSequences:
 
     def _tell(self) -> None:
         """Publish which motion is active, when that changes."""
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         for sequence in self._open.values():
             if sequence.plan is None or sequence.task.sent is None or robot is None \
                     or robot.active is None:
@@ -196,7 +197,7 @@ class MotionSequences:
             raise refuse(f'it has {count} poses; {kind.value} needs {wanted}'
                          + (', the end and then a pose on the way' if wanted == 2 else
                             ', or joint_positions' if joint else ''))
-        end, *between = [self._targets.pose(pose.header, pose.pose, robot)
+        end, *between = [self._conversion.pose(pose.header, pose.pose, robot)
                          for pose in message.poses]
         return SequencedMotion(Goal(end), limits, not joint, between[0] if between else None,
                                radius)

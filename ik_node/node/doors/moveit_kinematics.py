@@ -19,7 +19,7 @@ from ik_node.kinematics.links import link_poses
 from ik_node.node.doors.moveit_motion import MoveItMotion
 from ik_node.node.doors.moveit_requests import MoveItRequests, RequestError, require_no_constraints
 from ik_node.node.doors.moveit_scene import MoveItScene
-from ik_node.node.intake.context import NodeParts
+from ik_node.node.intake.context import NodeContext
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.robot.robot import Robot
 from ik_node.node.scene.scene_changes import SceneChanges
@@ -151,9 +151,9 @@ def _solver(robot: Robot, query: Any) -> Solver:
     return Solver(robot.chain, solver.collisions if query.avoid_collisions else None, **options)
 
 
-def offer_moveit(parts: NodeParts, changes: SceneChanges, starter: GoalStarter) -> None:
+def offer_moveit(context: NodeContext, changes: SceneChanges, starter: GoalStarter) -> None:
     """Take the topics of MoveIt, and offer its services if these are asked for."""
-    node, options, types = parts.node, parts.options, moveit_types()
+    node, options, types = context.node, context.options, moveit_types()
     if types is None:
         why = 'no topics and services of MoveIt: moveit_msgs is not installed'
         if options.moveit_services:
@@ -161,8 +161,9 @@ def offer_moveit(parts: NodeParts, changes: SceneChanges, starter: GoalStarter) 
         else:
             node.get_logger().debug(why)
         return
-    MoveItScene(node, parts.holder, parts.arm, changes, options, types.msg, types.srv)
+    MoveItScene(node, context.robot_slot, context.arm, changes, options, types.msg, types.srv)
     if options.moveit_services:
-        requests = MoveItRequests(parts.holder, parts.arm, parts.targets, changes, options)
+        requests = MoveItRequests(context.robot_slot, context.arm, context.conversion, changes,
+                                  options)
         MoveItKinematics(node, requests, types.srv)
-        MoveItMotion(parts, requests, starter, types.action, types.srv)
+        MoveItMotion(context, requests, starter, types.action, types.srv)

@@ -29,10 +29,10 @@ from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.node.doors.moveit_goals import read_request, scaled_limits, WantedMotion
 from ik_node.node.doors.moveit_requests import MoveItRequests, RequestError, require_no_constraints
 from ik_node.node.doors.pose_actions import AnsweredActionServer
-from ik_node.node.execution.motion import done_beside
+from ik_node.node.execution.motion import in_thread
 from ik_node.node.goals.goal_status import GoalTask
 from ik_node.node.goals.preparation import CompilingError, Kernels
-from ik_node.node.intake.context import NodeParts
+from ik_node.node.intake.context import NodeContext
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.robot.robot import Robot
 from ik_node.ros.messages.conversion import trajectory_from_message, trajectory_message
@@ -82,15 +82,15 @@ class MoveItMotion:
 
     """  # noqa: D205 - the names are what counts
 
-    def __init__(self, parts: NodeParts, requests: MoveItRequests, starter: GoalStarter,
+    def __init__(self, context: NodeContext, requests: MoveItRequests, starter: GoalStarter,
                  action: Any, srv: Any) -> None:
-        self._node = node = parts.node
-        self._holder = parts.holder
+        self._node = node = context.node
+        self._robot_slot = context.robot_slot
         self._requests = requests
-        self._targets = parts.targets
-        self._goals = parts.goals
+        self._conversion = context.conversion
+        self._goals = context.goals
         self._starter = starter
-        self._motion = parts.motion
+        self._motion = context.motion
         self._action = action
         self._open: dict[bytes, GoalTask] = {}
         node.create_service(srv.GetMotionPlan, 'plan_kinematic_path', self._on_plan)
@@ -146,7 +146,7 @@ class MoveItMotion:
         """Return the future motion to a goal; the error of a single one says what would help."""
         task, single = self._task(wanted, 0), len(wanted.goals) == 1
         if wanted.follows_path(goal):
-            return done_beside(self._motion.plans.along(
+            return in_thread(self._motion.plans.along(
                 task, self._way(wanted, goal), remedied=single), start)
         if isinstance(goal, Goal):
             if not goal.is_exact:
@@ -154,7 +154,7 @@ class MoveItMotion:
             task.goal = goal
             task.result = wanted.robot.settings.solver.solve(goal, start.splice.q)
             if not task.result.success:
-                sentence = self._targets.refusal(task.result, wanted.robot)[0] if single \
+                sentence = self._conversion.refusal(task.result, wanted.robot)[0] if single \
                     else task.result.message
                 raise GoalError(sentence, task.result.status)
             goal = task.result.q
@@ -225,7 +225,7 @@ class MoveItMotion:
                 return plan_path(solver, start_state, poses, limits, options)
 
             try:
-                planned = await self._finished(done_beside(plan, start))
+                planned = await self._finished(in_thread(plan, start))
                 response.fraction, trajectory = planned.fraction, planned.trajectory
                 sentence = '' if planned.interruption is None else str(planned.interruption)
             except PathError as error:
@@ -304,7 +304,7 @@ class MoveItMotion:
         begin()
 
     def _begin_to(self, wanted: WantedMotion, goal: np.ndarray | Goal, task: GoalTask) -> None:
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         if robot is not wanted.robot:
             raise GoalError('the robot description has changed; send the goal again',
                             Reason.MODEL_MISSING)
@@ -373,7 +373,7 @@ class MoveItMotion:
             server.answer(handle, result, code == 'SUCCESS')
 
         task.on_final = on_final
-        self._goals.attempt(task, lambda: start(task, self._holder.require()))
+        self._goals.attempt(task, lambda: start(task, self._robot_slot.require()))
         seconds = monotonic() - began
         if not task.final:
             server.tell(handle, state=MONITOR_STATE)

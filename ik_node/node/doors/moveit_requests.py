@@ -16,7 +16,7 @@ from ik_node.base.errors import IkNodeError, Reason, StateError
 from ik_node.base.text import quote
 from ik_node.kinematics.links import link_pose, path_between
 from ik_node.node.goals.conversion import GoalConversion
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.robot.settings import StartOptions
 from ik_node.node.scene.scene_changes import SceneChanges
 from ik_node.node.state.arm_state import ArmState
@@ -50,12 +50,12 @@ class MoveItRequests:
 
     """
 
-    def __init__(self, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
+    def __init__(self, robot_slot: RobotSlot, arm: ArmState, conversion: GoalConversion,
                  changes: SceneChanges, options: StartOptions) -> None:
-        self._holder = holder
+        self._robot_slot = robot_slot
         self.changes = changes
         self._arm = arm
-        self._targets = targets
+        self._conversion = conversion
         self._group, self.prefix = options.moveit_group, options.frame_prefix
 
     def robot(self, group: str | None = None) -> Robot:
@@ -64,14 +64,14 @@ class MoveItRequests:
             raise RequestError('INVALID_GROUP_NAME', f'the group {quote(group)} is not that of '
                                f'moveit.group, {quote(self._group)}')
         try:
-            return self._holder.require()
+            return self._robot_slot.require()
         except IkNodeError as error:
             raise RequestError('FAILURE', str(error)) from None
 
     def pose(self, header: Header, pose: Pose, robot: Robot) -> np.ndarray:
         """Return ``T_base_pose`` (4, 4) of a pose in the frame of a header."""
         try:
-            return self._targets.pose(header, pose, robot)
+            return self._conversion.pose(header, pose, robot)
         except (NotYet, StateError) as error:
             raise RequestError('FRAME_TRANSFORM_FAILURE', str(error)) from None
         except IkNodeError as error:

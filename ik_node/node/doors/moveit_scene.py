@@ -15,7 +15,7 @@ from rclpy.node import Node
 from ik_node.base.text import quote
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.links import link_poses
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.robot.settings import StartOptions
 from ik_node.node.scene.moveit_scene_messages import (
     apply_attached_object,
@@ -46,10 +46,10 @@ class MoveItScene:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, changes: SceneChanges,
+    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, changes: SceneChanges,
                  options: StartOptions, msg: Any, srv: Any) -> None:
         self._node = node
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._arm = arm
         self._changes = changes
         self._prefix = options.frame_prefix
@@ -121,11 +121,11 @@ class MoveItScene:
         """Return what is asked for, all of it without components."""
         look_for_others(self._node, 'get_planning_scene')
         await self._changes.settled()
-        robot, wanted, flags = self._holder.robot, request.components.components, \
+        robot, wanted, flags = self._robot_slot.robot, request.components.components, \
             self._msg.PlanningSceneComponents
         if robot is None:
             self._node.get_logger().warning(
-                f'get_planning_scene: there is no robot description yet: {self._holder.why()}')
+                f'get_planning_scene: there is no robot description yet: {self._robot_slot.why()}')
             return response
 
         def asked(*kinds: int) -> bool:

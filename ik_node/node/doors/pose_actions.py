@@ -22,7 +22,7 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.trajectory.sampling import TipWay
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.goals.goal_status import GoalTask
-from ik_node.node.intake.context import NodeParts
+from ik_node.node.intake.context import NodeContext
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.robot.robot import Robot
 from ik_node.ros.messages.conversion import pose_stamped
@@ -138,16 +138,16 @@ class PoseActions:
     Their goals are handled as goals of the topics ``~/goal_pose`` and ``~/goal_path``.
     """
 
-    def __init__(self, parts: NodeParts, starter: GoalStarter) -> None:
-        node = parts.node
+    def __init__(self, context: NodeContext, starter: GoalStarter) -> None:
+        node = context.node
         try:
             from nav2_msgs.action import NavigateThroughPoses, NavigateToPose
         except ImportError:
             node.get_logger().debug('no ~/move_to_pose: nav2_msgs is not installed')
             return
-        self._node, self._holder, self._arm = node, parts.holder, parts.arm
-        self._targets, self._goals, self._starter = parts.targets, parts.goals, starter
-        self._motion, self._prefix = parts.motion, parts.options.frame_prefix
+        self._node, self._robot_slot, self._arm = node, context.robot_slot, context.arm
+        self._conversion, self._goals, self._starter = context.conversion, context.goals, starter
+        self._motion, self._prefix = context.motion, context.options.frame_prefix
         self._open: dict[bytes, OpenGoal] = {}
         self._serve(NavigateToPose, '~/move_to_pose', 'pose', self._to_pose)
         self._serve(NavigateThroughPoses, '~/move_through_poses', 'path', self._through_poses)
@@ -176,7 +176,7 @@ class PoseActions:
             if tree:
                 raise GoalError(f'behavior_tree is {quote(tree)}; leave it empty, this node has '
                                 'none', Reason.CALL_INVALID)
-            goal.points = begin(handle.request, task, self._holder.require())
+            goal.points = begin(handle.request, task, self._robot_slot.require())
 
         task.on_final = on_final
         self._goals.attempt(task, start)
@@ -188,7 +188,7 @@ class PoseActions:
     def _through_poses(self, request: Any, task: GoalTask, robot: Robot) -> np.ndarray:
         poses = getattr(request.poses, 'goals', request.poses)  # jazzy: without a header
         path = Path(poses=poses, header=poses[0].header) if poses else Path()
-        points = self._targets.path(path, robot)[:, :3, 3]
+        points = self._conversion.path(path, robot)[:, :3, 3]
         self._starter.begin['path'](path, task, robot)
         return points
 
@@ -201,7 +201,7 @@ class PoseActions:
     # ---- feedback -----------------------------------------------------------
 
     def _tell(self) -> None:
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         for goal in [*self._open.values()]:
             if robot is not None and goal.task is self._goals.current:
                 self._tell_of(goal, robot)

@@ -43,7 +43,7 @@ from ik_node.node.goals.plans import (
     Way,
 )
 from ik_node.node.goals.preparation import Kernels, Preparation
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.arm_state import ArmState
 from ik_node.ros.messages.status_messages import GoalState, JOG_KIND, STREAM_KIND
 from ik_node.ros.middleware.clocks import steady_clock
@@ -73,16 +73,16 @@ class Motion:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output,
+    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, output: Output,
                  goals: GoalQueue, preparation: Preparation) -> None:
         self._node = node
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._arm = arm
         self._output = output
         self._goals = goals
         self.preparation = preparation
-        self.plans = GoalPlans(holder, preparation)
-        self.sender = TrajectorySender(node, holder, arm, output)
+        self.plans = GoalPlans(robot_slot, preparation)
+        self.sender = TrajectorySender(node, robot_slot, arm, output)
         self._sent_for: GoalTask | None = None
         self._ramp: ActiveTrajectory | None = None  # the last one that was the fastest
         self._ramp_timer = node.create_timer(WATCH_PERIOD_S, self._watch_ramp,
@@ -102,7 +102,7 @@ class Motion:
             If there is no motion.
 
         """
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         q, _ = self._arm.measured(robot)
         if not self._occupied(robot, q) and self.is_there(task, robot, q):
             require_free_goal(robot.settings.solver.collisions, task.q_goal)
@@ -133,7 +133,7 @@ class Motion:
 
         """
         needed = [Kernels.PATHS]
-        if path_options(task, self._holder.require()).free_axes:
+        if path_options(task, self._robot_slot.require()).free_axes:
             needed.append(Kernels.FREE_AXES)
         if any(self.preparation.defer(task, kernels, lambda: self.along(task, way))
                for kernels in needed):
@@ -216,7 +216,7 @@ class Motion:
             if detour is None or error.reason is not Reason.COLLISION:
                 raise
             self.preparation.require(Kernels.DETOURS)
-            planned = done_beside(after_blocked(error, detour), start)
+            planned = in_thread(after_blocked(error, detour), start)
         return planned
 
     def begin(self, task: GoalTask, plan: Plan, detour: Plan | None = None,
@@ -234,7 +234,7 @@ class Motion:
             If there is no motion.
 
         """
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         q, qd = self._arm.measured(robot)
         if not self._output.ready(monotonic()):
             self._goals.wait(task, lambda: self.begin(task, plan, detour, late), np.inf)
@@ -242,7 +242,7 @@ class Motion:
         if self.waits_for_rest(task, robot, qd):
             self._goals.wait(task, lambda: self.begin(task, plan, detour, late), np.inf)
             return
-        self.sender.look_whether_late(robot, q)
+        self.sender.detect_missed_join(robot, q)
         settings = robot.settings
         at = self._arm.instant()
         start_state = self.sender.start_state(robot, q, qd, at)
@@ -296,7 +296,7 @@ class Motion:
             and task.state is None and not (task.alternatives or task.refusals)
         if not sought or self._goals.others_wait:
             raise error
-        self._goals.refuse(task, error, done_beside(
+        self._goals.refuse(task, error, in_thread(
             refused.remedies, task.requests, lambda: task.final))
 
     def _plan_beside(self, task: GoalTask, plan: Plan) -> None:
@@ -306,14 +306,14 @@ class Motion:
         A moving arm goes on meanwhile.  If there is a motion, the arm is brought to rest, and
         the motion from there is planned.
         """
-        robot, task.replan = self._holder.require(), None
+        robot, task.replan = self._robot_slot.require(), None
         q, qd = self._arm.measured(robot)
         occupied = self._occupied(robot, q)
         start_state = self.sender.start_state(robot, q, qd, self._arm.instant())
-        settings, planning = robot.settings, done_beside(plan, start_state)
+        settings, planning = robot.settings, in_thread(plan, start_state)
 
         def planned(now: StartState) -> Trajectory:
-            unchanged = self._holder.robot is robot and robot.settings is settings \
+            unchanged = self._robot_slot.robot is robot and robot.settings is settings \
                 and _same_rest(start_state, now)
             kept = occupied or unchanged or planning.exception() is not None
             return planning.result() if kept else plan(now)
@@ -355,7 +355,7 @@ class Motion:
 
     def _from_rest(self, task: GoalTask, begin: Callable[[], None]) -> None:
         """Bring the arm to rest before a motion that takes too long to plan while it moves."""
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         self.ramp_down(robot)
         self._goals.supersede(task)
         active = robot.active
@@ -399,7 +399,7 @@ class Motion:
         cannot become slower within its jerk limits: that is planned anew.  If that is impossible,
         the motion goes on as before, and the log says why.
         """
-        robot, task = self._holder.robot, self._goals.current
+        robot, task = self._robot_slot.robot, self._goals.current
         if robot is None or task is None or not robot.moves or task.paused is not None \
                 or task.kind in (STREAM_KIND, JOG_KIND) or robot.active is None \
                 or robot.active.trajectory is not task.sent:  # a ramp, or an earlier goal's
@@ -457,11 +457,11 @@ class Motion:
                                   f'at another speed, {trajectory.duration:.2f} s')
 
     def _judge(self, task: GoalTask, plan: Plan, detour: Plan | None, monitor: Monitor) -> None:
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         q, age = self._arm.last(robot)
         if q is None or self._arm.own_delay(robot):
             return  # joint states are still to be taken
-        if task.attempts < MAX_PLANS and (late := self.sender.look_whether_late(robot, q)):
+        if task.attempts < MAX_PLANS and (late := self.sender.detect_missed_join(robot, q)):
             # The late trajectory would cause a step; a new one replaces it.
             task.values['late_s'] = f'{late:.3f}'
             self._goals.attempt(task, lambda: self.begin(task, plan, detour))
@@ -474,7 +474,7 @@ class Motion:
         if verdict.reason is Reason.NOT_MOVING and task.attempts < MAX_ATTEMPTS:
             self._node.get_logger().warning(
                 f'goal {task.number}: {verdict.sentence} Sending it again')
-            robot.lose_active()
+            robot.abandon()
             self._goals.attempt(task, lambda: self.begin(task, plan, detour))
             return
         self._note_measured_error(task, robot, q)
@@ -495,7 +495,7 @@ class Motion:
 
     def _end_failed(self, task: GoalTask, verdict: Verdict, off_track: bool, robot: Robot
                     ) -> None:
-        robot.lose_active()
+        robot.abandon()
         done = ''
         if off_track:
             # The controller does not check this tolerance, and would continue.
@@ -533,9 +533,9 @@ class Motion:
         """Handle the result that the controller itself reports, if it does."""
         if verdict.reason is Reason.REACHED:
             return  # decided by the joint states
-        robot, task = self._holder.require(), self._sent_for
+        robot, task = self._robot_slot.require(), self._sent_for
         verdict = self._explained(verdict, robot)
-        robot.lose_active()
+        robot.abandon()
         if task is None or task.final:
             self._node.get_logger().error(f'after the answer to its goal: {verdict.sentence}')
             return
@@ -577,7 +577,7 @@ class Motion:
     def _to_rest(self) -> str:
         """Ramp down the motion; return a description.  Raises as :meth:`stop`."""
         done = 'nothing moves'
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         current = self._goals.current
         if current is not None and current.halt is not None:
             current.halt()
@@ -598,7 +598,7 @@ class Motion:
         """Return whether the arm is under way to rest on the fastest ramp, or at its end."""
         q, _ = self._arm.last(robot)
         if q is not None:
-            self.sender.look_whether_late(robot, q)
+            self.sender.detect_missed_join(robot, q)
         return robot.active is not None and robot.active is self._ramp
 
     def _watch_ramp(self) -> None:
@@ -607,7 +607,7 @@ class Motion:
 
         So one lost message matters little; what joint states show comes later.
         """
-        robot, ramp = self._holder.robot, self._ramp
+        robot, ramp = self._robot_slot.robot, self._ramp
         if robot is None or self._goals.current is not None or not (robot.moves or (
                 ramp is not None and ramp.moves(monotonic() - MAX_START_DELAY_S))):
             self._ramp_timer.cancel()
@@ -652,7 +652,7 @@ class Motion:
     @property
     def motion_to_recheck(self) -> ActiveTrajectory | None:
         """Return the motion that has to be checked if the scene changes; None without."""
-        robot, current = self._holder.robot, self._goals.current
+        robot, current = self._robot_slot.robot, self._goals.current
         if robot is None or not robot.moves or (
                 current is not None and current.kind in (STREAM_KIND, JOG_KIND)):
             return None  # they look after themselves
@@ -696,7 +696,7 @@ class Motion:
         for attempt in range(MAX_RAMPS):
             at = self._arm.instant()
             q, qd = self._arm.fresh(robot)
-            self.sender.look_whether_late(robot, q)
+            self.sender.detect_missed_join(robot, q)
             start_state = self.sender.start_state(
                 robot, q, qd, at, attempt * self.sender.handover_time(robot))
             ramp = planned(start_state, limits)
@@ -716,7 +716,7 @@ class Motion:
         return f'at rest in {ramp.duration:.2f} s{joined}'
 
 
-def done_beside(call: Callable[..., object], *arguments: object) -> Future:
+def in_thread(call: Callable[..., object], *arguments: object) -> Future:
     """Return the future result of a call that is made in another thread."""
     thread = ThreadPoolExecutor(1, 'plan')
     result = thread.submit(call, *arguments)

@@ -22,7 +22,7 @@ from ik_node.node.execution.motion import Motion
 from ik_node.node.goals.goal_queue import GoalQueue
 from ik_node.node.goals.goal_status import GoalTask, Paused
 from ik_node.node.goals.preparation import within_torques
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.arm_state import ArmState
 from ik_node.ros.messages.status_messages import GoalState, JOG_KIND, STREAM_KIND
 
@@ -34,10 +34,10 @@ class Pause:
     The goal stays open.  A newer goal, ``~/stop`` and the end of the node end it as ever.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, motion: Motion,
+    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, motion: Motion,
                  goals: GoalQueue) -> None:
         self._node = node
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._arm = arm
         self._motion = motion
         self._goals = goals
@@ -57,7 +57,7 @@ class Pause:
     # ---- to rest ------------------------------------------------------------
 
     def _pause(self) -> str:
-        robot, task = self._holder.require(), self._goals.current
+        robot, task = self._robot_slot.require(), self._goals.current
         if task is not None and task.paused is not None:
             task.paused = replace(task.paused, goes_on=False)
             return 'it rests already' if task.paused.rests else 'it is coming to rest'
@@ -94,7 +94,7 @@ class Pause:
 
     def _judge(self, task: GoalTask, monitor: Monitor) -> None:
         """Look whether the arm comes to rest."""
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         q, age = self._arm.last(robot)
         if q is None or self._arm.own_delay(robot):
             return  # joint states are still to be taken
@@ -125,7 +125,7 @@ class Pause:
         return self._go_on(task)
 
     def _go_on(self, task: GoalTask) -> str:
-        robot, paused = self._holder.require(), task.paused
+        robot, paused = self._robot_slot.require(), task.paused
 
         def plan(start: StartState) -> Trajectory:
             settings = robot.settings

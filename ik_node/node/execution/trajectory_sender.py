@@ -25,7 +25,7 @@ from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.trajectory.validate import validate
 from ik_node.node.execution.outputs import Output
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.arm_state import ArmState, Instant
 
 LEAD_POINTS = 2  # that are put before a motion from rest
@@ -38,9 +38,9 @@ MIN_LEAD_CYCLES = 3.0  # controller cycles: to plan, to send, and until it start
 class TrajectorySender:
     """Finds the start state of the next motion, sends it, and sees whether it was joined."""
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, output: Output) -> None:
+    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, output: Output) -> None:
         self._node = node
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._arm = arm
         self._output = output
         # The motion before, None at rest, and the present one, until it is seen to be missed.
@@ -56,7 +56,7 @@ class TrajectorySender:
             If the state of the arm is not known.
 
         """
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         return self.start_state(robot, *self._arm.measured(robot), self._arm.instant())
 
     def start_state(self, robot: Robot, q: np.ndarray, qd: np.ndarray, at: Instant,
@@ -115,11 +115,12 @@ class TrajectorySender:
             self._output.send(trajectory, before=before)
             # If sending took longer than expected, the motion starts later.
             begin = max(begin, self._arm.next_update())
-        before, robot.active = robot.active, ActiveTrajectory(trajectory, begin, limits, stamp)
+        previous = robot.active
+        robot.active = ActiveTrajectory(trajectory, begin, limits, stamp)
         robot.diverged = False
         self._left = None
         if start_state.states and start_state.backdating:
-            self._left = before, robot.active
+            self._left = previous, robot.active
         elif start_state.initial.rests and not start_state.states:
             self._left = None, robot.active
         return trajectory
@@ -131,7 +132,8 @@ class TrajectorySender:
         To a controller that has it the same points with the same stamp change nothing.
         """
         before, active = self._left or (None, None)
-        if before is None or active.stamp is None or active is not self._holder.require().active:
+        if before is None or active.stamp is None \
+                or active is not self._robot_slot.require().active:
             return
         lead = float(active.trajectory.times[active.trajectory.lead_points - 1])
         if monotonic() - active.began < lead - REPEAT_MARGIN_S:
@@ -141,13 +143,13 @@ class TrajectorySender:
         """Return why a new motion cannot be joined to the present one."""
         if at.stamp is None:
             return 'the stamps of the joint states do not show that the controller has our clock'
-        if self._holder.require().active.stamp is None:
+        if self._robot_slot.require().active.stamp is None:
             return 'the present motion was sent without a stamp'
-        jump = self._arm.jumped_since(self._holder.require().active.began)
+        jump = self._arm.jumped_since(self._robot_slot.require().active.began)
         return f'simulated time jumped forward by {jump:.1f} s' if jump \
             else 'the clock was set in motion'
 
-    def look_whether_late(self, robot: Robot, q: np.ndarray) -> float:
+    def detect_missed_join(self, robot: Robot, q: np.ndarray) -> float:
         """
         Detect a controller that has not received a trajectory it should have begun by now.
 
@@ -163,7 +165,7 @@ class TrajectorySender:
             return 0.0
         self._left = None
         if before is None:
-            robot.lose_active()
+            robot.abandon()
             self._node.get_logger().warning(
                 'the arm rests though it should have begun to move: the controller has not got '
                 'its trajectory. It is sent again')
@@ -184,7 +186,7 @@ class TrajectorySender:
         _, qd = self._arm.fresh(robot)
         if robot.active.brakes(qd, monotonic() - self._arm.measured_ago(robot)):
             return False
-        robot.lose_active()
+        robot.abandon()
         self._node.get_logger().warning(
             'the arm does not brake: the controller has not got the ramp to rest. Another one '
             'begins where the arm is measured')

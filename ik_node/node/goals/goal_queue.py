@@ -18,7 +18,7 @@ from rclpy.node import Node
 
 from ik_node.base.errors import IkNodeError, Reason
 from ik_node.node.goals.goal_status import GoalTask, StatusReporter
-from ik_node.node.robot.robot import RobotHolder
+from ik_node.node.robot.robot import RobotSlot
 from ik_node.node.state.duplicate_names import DuplicateNames
 from ik_node.node.state.frames import NotYet
 from ik_node.node.state.send_order import AFTER_GOAL, AFTER_STOP, Precedence, SendTime
@@ -162,10 +162,10 @@ class GoalQueue:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, active_flag: ActiveFlag,
+    def __init__(self, node: Node, robot_slot: RobotSlot, active_flag: ActiveFlag,
                  duplicates: DuplicateNames, not_checked: Callable[[], str] = lambda: '') -> None:
         self._node = node
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._active_flag = active_flag
         self._duplicates = duplicates
         self._current: ActiveGoal | None = None
@@ -190,10 +190,10 @@ class GoalQueue:
         return GoalTask(self.count, stamp, kind, sent_at)
 
     def arrived(self, task: GoalTask, step: Step) -> None:
-        """Keep the first step of a goal for :meth:`work_off`."""
+        """Keep the first step of a goal for :meth:`process`."""
         self._arrived.append(QueuedGoal(task, step))
 
-    def work_off(self) -> None:
+    def process(self) -> None:
         """
         Try arrived goals, the newest first, and answer the superseded ones.
 
@@ -202,7 +202,7 @@ class GoalQueue:
         end = monotonic() + WORK_SLICE_S
         while self._turn():
             if monotonic() > end:
-                self.work_queue.later(self.work_off)
+                self.work_queue.later(self.process)
                 return
         if (self._arrived or self._answers) and self._timer.is_canceled():
             self._timer.reset()
@@ -243,13 +243,14 @@ class GoalQueue:
                 step()
         except NotYet as error:
             if patience is None:
-                patience = monotonic() + self._holder.require().settings.tf_timeout
+                patience = monotonic() + self._robot_slot.require().settings.tf_timeout
             if monotonic() < patience:
                 self.wait(task, step, patience)
             else:
                 self.end(task, GoalState.REJECTED, Reason.FRAME_UNKNOWN, str(error))
         except IkNodeError as error:
-            grace_end = self._holder.robot.since + START_GRACE_S if self._holder.robot else 0.0
+            robot = self._robot_slot.robot
+            grace_end = robot.since + START_GRACE_S if robot else 0.0
             if error.reason in STARTUP_REASONS and monotonic() < grace_end:
                 self.wait(task, step, grace_end)
             elif error.reason is Reason.NODE_LATE and task.state is None:
@@ -359,7 +360,7 @@ class GoalQueue:
             self._answers.extend(partial(self.end, task, state, reason, sentence)
                                  for task in gone)
             self._arrived = [held for held in self._arrived if not which(held.task)]
-            self.work_queue.later(self.work_off)
+            self.work_queue.later(self.process)
 
     @property
     def current(self) -> GoalTask | None:
@@ -384,7 +385,7 @@ class GoalQueue:
                 self.attempt(current.task, current.judge)
         self._answer_refused()
         if self._arrived or self._answers:
-            self.work_queue.now(self.work_off)
+            self.work_queue.now(self.process)
         if not (self._current or self._waiting or self._refused or self._arrived
                 or self._answers):
             self._timer.cancel()

@@ -33,7 +33,7 @@ from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.node.goals.goal_status import GoalTask, numbers, RefusedPlan
 from ik_node.node.goals.preparation import Kernels, Preparation, within_torques
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import with_best
 
@@ -61,13 +61,13 @@ class GoalPlans:
 
     """
 
-    def __init__(self, holder: RobotHolder, preparation: Preparation) -> None:
-        self._holder = holder
+    def __init__(self, robot_slot: RobotSlot, preparation: Preparation) -> None:
+        self._robot_slot = robot_slot
         self._preparation = preparation
 
     def to_joints(self, task: GoalTask, advice: str = JOINT_ADVICE) -> Plan:
         """Return the planner of the fastest motion to ``task.q_goal``; advice if it collides."""
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
 
         def plan(start_state: StartState) -> Trajectory:
             settings, start = robot.settings, start_state.splice
@@ -94,7 +94,7 @@ class GoalPlans:
 
         None if the settings want none.
         """
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         longest = robot.settings.detour_time if task.detour_time is None else task.detour_time
         if keeps_turns(task, robot):
             return None  # a detour ends at the same angles, a turn or none away
@@ -120,7 +120,7 @@ class GoalPlans:
         If `remedied`, for another thread, its error says what would make the path possible.
         """
         self._preparation.require(Kernels.PATHS)
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
 
         def plan(start_state: StartState) -> Trajectory:
             settings = robot.settings
@@ -152,7 +152,7 @@ class GoalPlans:
             Called with each plan that is made, in any thread.
 
         """
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
 
         def plan(start_state: StartState) -> Trajectory:
             settings = robot.settings
@@ -175,7 +175,7 @@ class GoalPlans:
 
     def through_joints(self, task: GoalTask, way: Waypoints) -> Plan:
         """Return the planner of a motion of the joints through waypoints."""
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
 
         def plan(start_state: StartState) -> Trajectory:
             settings = robot.settings

@@ -12,7 +12,7 @@ from ik_node.node.execution.motion import Motion
 from ik_node.node.execution.outputs import Output
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.goal_queue import ActiveFlag, GoalQueue
-from ik_node.node.robot.robot import RobotHolder
+from ik_node.node.robot.robot import RobotSlot
 from ik_node.node.robot.settings import StartOptions
 from ik_node.node.state.arm_state import ArmState, OtherJoints
 from ik_node.node.state.clocks import CallbackDelay, StampCheck
@@ -20,7 +20,7 @@ from ik_node.node.state.duplicate_names import DuplicateNames
 
 
 @dataclass(frozen=True, eq=False)
-class NodeParts:
+class NodeContext:
     """
     Parts of one node, made in dependency order by :class:`ik_node.node.components.Components`.
 
@@ -32,7 +32,7 @@ class NodeParts:
         Parameters that are read at the start.
     active_flag : ActiveFlag
         Whether anything may be sent to the arm.
-    holder : RobotHolder
+    robot_slot : RobotSlot
         The robot, once its description has arrived.
     duplicates : DuplicateNames
         Other nodes of the same name.
@@ -48,7 +48,7 @@ class NodeParts:
         The measured state.
     others : OtherJoints
         Joints beside the arm in the collision check.
-    targets : GoalConversion
+    conversion : GoalConversion
         Messages to goals in the base link.
     motion : Motion
         Plans and monitors motions.
@@ -58,7 +58,7 @@ class NodeParts:
     node: Node
     options: StartOptions
     active_flag: ActiveFlag
-    holder: RobotHolder
+    robot_slot: RobotSlot
     duplicates: DuplicateNames
     goals: GoalQueue
     output: Output
@@ -66,5 +66,5 @@ class NodeParts:
     stamps: StampCheck
     arm: ArmState
     others: OtherJoints
-    targets: GoalConversion
+    conversion: GoalConversion
     motion: Motion

@@ -57,10 +57,10 @@ class GoalStarter:
 
     """
 
-    def __init__(self, arm: ArmState, targets: GoalConversion, motion: Motion,
+    def __init__(self, arm: ArmState, conversion: GoalConversion, motion: Motion,
                  health: Health, named: PoseTable) -> None:
         self._arm = arm
-        self._targets = targets
+        self._conversion = conversion
         self._motion = motion
         self._health = health
         self._named = named
@@ -81,7 +81,7 @@ class GoalStarter:
 
     def _to_target(self, kind: str, message: PoseStamped | PointStamped, task: GoalTask,
                    robot: Robot) -> None:
-        task.goal = self._targets.goal(kind, message.header, message, robot)
+        task.goal = self._conversion.goal(kind, message.header, message, robot)
         if kind == 'pose':
             self._to_pose(task, robot)
         else:
@@ -89,14 +89,14 @@ class GoalStarter:
 
     def _to_region(self, message: PoseWithCovarianceStamped, task: GoalTask,
                    robot: Robot) -> None:
-        task.goal = self._targets.region(message, robot)
+        task.goal = self._conversion.region(message, robot)
         if task.goal.is_exact:
             self._to_pose(task, robot)
         else:
             self._solve(task, robot)
 
     def _to_orientation(self, message: QuaternionStamped, task: GoalTask, robot: Robot) -> None:
-        T_base_tip = self._targets.pose(
+        T_base_tip = self._conversion.pose(
             message.header, Pose(orientation=message.quaternion), robot)
         q, _ = self._arm.measured(robot)
         T_base_tip[:3, 3] = forward_kinematics(robot.chain, q)[:3, 3]
@@ -131,13 +131,13 @@ class GoalStarter:
         if len(message.poses) > MAX_PATH_POSES:
             raise GoalError(f'the path has {len(message.poses)} poses, at most {MAX_PATH_POSES} '
                             'are taken; send it in parts', Reason.PATH_INVALID)
-        poses = [*self._targets.path(message, robot)]
+        poses = [*self._conversion.path(message, robot)]
         _note_end(task, poses)
         self._motion.along(task, poses)
 
     def _along_line(self, message: PoseWithCovarianceStamped, task: GoalTask,
                     robot: Robot) -> None:
-        goal = self._targets.region(message, robot)
+        goal = self._conversion.region(message, robot)
         if any(goal.tolerance[:3]) or not {*goal.tolerance[3:]} <= {0.0, FREE_AXIS}:
             raise GoalError('the covariance of a line must be 0, or that of a free rotation about '
                             'an axis, pi squared or more; tolerances are for ~/goal_region',
@@ -159,12 +159,12 @@ class GoalStarter:
             self._to_pose(task, robot)
 
         steps = [partial(attempt, number, T_base_tip)
-                 for number, T_base_tip in enumerate(self._targets.path(message, robot), 1)]
+                 for number, T_base_tip in enumerate(self._conversion.path(message, robot), 1)]
         task.alternatives, task.refusals = steps[1:], []
         steps[0]()
 
     def _along_arc(self, message: PoseArray, task: GoalTask, robot: Robot) -> None:
-        poses = [self._targets.pose(message.header, pose, robot) for pose in message.poses]
+        poses = [self._conversion.pose(message.header, pose, robot) for pose in message.poses]
         _note_end(task, poses)
 
         def arc(start: MotionState) -> ArcPoses:
@@ -196,7 +196,7 @@ class GoalStarter:
         if not task.goal.is_exact and self._motion.preparation.defer(
                 task, Kernels.FREE_AXES, lambda: self._solve(task, robot)):
             return
-        result = task.result = self._targets.solve(task.goal, robot, task)
+        result = task.result = self._conversion.solve(task.goal, robot, task)
         self._health.solved(result.time)
         task.values |= {
             'solve_time_ms': f'{1e3 * result.time:.3f}', 'restarts': result.restarts,
@@ -207,7 +207,7 @@ class GoalStarter:
                 or task.refusals and not result.success:
             raise GoalError(result.message, result.status)  # of one pose of several
         if not result.success:
-            sentence, remedies = self._targets.refusal(result, robot, task)
+            sentence, remedies = self._conversion.refusal(result, robot, task)
             task.values |= remedies
             raise GoalError(sentence, result.status)
         task.values |= {

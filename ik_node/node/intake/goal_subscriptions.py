@@ -24,7 +24,7 @@ from ik_node.node.goals.goal_queue import GoalQueue
 from ik_node.node.goals.goal_status import GoalTask
 from ik_node.node.intake.goal_starter import BeginGoal, GoalStarter
 from ik_node.node.intake.health import Health
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.clocks import StampCheck
 from ik_node.node.state.send_order import SendTime
 from ik_node.ros.messages.conversion import message_class
@@ -66,10 +66,10 @@ class GoalSubscriptions:
     answer.  So the queue of the sender fills up instead, and what that loses is counted.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, starter: GoalStarter, goals: GoalQueue,
+    def __init__(self, node: Node, robot_slot: RobotSlot, starter: GoalStarter, goals: GoalQueue,
                  stamps: StampCheck, health: Health) -> None:
         self._node = node
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._starter = starter
         self._goals = goals
         self._stamps = stamps
@@ -103,15 +103,15 @@ class GoalSubscriptions:
 
     def _go_on(self) -> None:
         """Take waiting messages, and have the goals worked off."""
-        drained = self.take_in(INTAKE_SLICE_S)
+        drained = self.drain(INTAKE_SLICE_S)
         if not drained:
             self._goals.work_queue.later(self._go_on)
             self._behind_since = min(self._behind_since, monotonic())
         if drained or monotonic() - self._behind_since > INTAKE_PATIENCE_S:
             self._behind_since = np.inf
-            self._goals.work_off()
+            self._goals.process()
 
-    def take_in(self, seconds: float) -> bool:
+    def drain(self, seconds: float) -> bool:
         """
         Make goals of the messages that wait, of all kinds, in the order in which they were sent.
 
@@ -155,20 +155,20 @@ class GoalSubscriptions:
     def stop(self, reason: Reason, sentence: str,
              stops: Callable[[GoalTask], bool] = lambda _task: True) -> None:
         """Answer the goals that have arrived, were not begun, and are to be stopped."""
-        self.take_in(INTAKE_BEFORE_STOP_S)
+        self.drain(INTAKE_BEFORE_STOP_S)
         self._goals.dismiss(
             GoalState.STOPPED, reason, sentence,
             lambda task: task is not self._goals.current and stops(task))
 
     def home(self, sent_at: SendTime) -> GoalTask:
         """Move to the preferred posture; return the task, which may have ended already."""
-        self.take_in(INTAKE_SLICE_S)  # those came before
+        self.drain(INTAKE_SLICE_S)  # those came before
         task = self._goals.new(self._node.get_clock().now().to_msg(), 'home', sent_at)
-        self._goals.attempt(task, lambda: self._starter.home(task, self._holder.require()))
+        self._goals.attempt(task, lambda: self._starter.home(task, self._robot_slot.require()))
         return task
 
     def _begin(self, goal: ArrivedGoal, task: GoalTask) -> None:
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         self._stamps.checked(goal.message.header.stamp, robot.settings.max_goal_age, goal.info)
         goal.begin(goal.message, task, robot)
 

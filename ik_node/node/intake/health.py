@@ -14,7 +14,7 @@ import numpy as np
 from ik_node.base.errors import GoalError, IkNodeError, Reason, StateError
 from ik_node.base.text import quote
 from ik_node.kinematics.arm import singular_values
-from ik_node.node.intake.context import NodeParts
+from ik_node.node.intake.context import NodeContext
 from ik_node.node.robot.robot import Robot
 from ik_node.node.state.clocks import running_time
 from ik_node.node.state.health_checks import Check, verdict
@@ -39,16 +39,16 @@ class Health:
 
     """
 
-    def __init__(self, parts: NodeParts) -> None:
-        self._node = node = parts.node
-        self._holder = parts.holder
-        self._arm = parts.arm
-        self._output = parts.output
-        self._goals = parts.goals
-        self._others = parts.others
-        self._delay = parts.delay
-        self._active_flag = parts.active_flag
-        self._duplicates = parts.duplicates
+    def __init__(self, context: NodeContext) -> None:
+        self._node = node = context.node
+        self._robot_slot = context.robot_slot
+        self._arm = context.arm
+        self._output = context.output
+        self._goals = context.goals
+        self._others = context.others
+        self._delay = context.delay
+        self._active_flag = context.active_flag
+        self._duplicates = context.duplicates
         self._last_report = monotonic()
         self._solves: deque[tuple[float, float]] = deque(maxlen=1000)
         self.lost = self.lost_clouds = 0
@@ -65,11 +65,11 @@ class Health:
 
     def _readiness(self) -> tuple:
         """Return the state reported at once: whether goals are taken, or a new listener."""
-        robot, obstacle = self._holder.robot, None
+        robot, obstacle = self._robot_slot.robot, None
         try:
             self._active_flag.require()
             self._duplicates.require_none()
-            self._arm.startable(self._holder.require())
+            self._arm.startable(self._robot_slot.require())
             running_time(self._node)
         except IkNodeError as error:
             obstacle = error.reason
@@ -85,10 +85,11 @@ class Health:
                   'joint_state_messages_left_out': self._arm.joints.ignored,
                   'controllers_listening': self._output.listeners(),
                   'heartbeat_late_ms_max': f'{1e3 * late:.1f}'}
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         findings = self._since_last() + self._clock_findings()
         if robot is None:
-            findings.append(Check.NO_MODEL.found(f'no robot description: {self._holder.why()}'))
+            findings.append(Check.NO_MODEL.found(
+                f'no robot description: {self._robot_slot.why()}'))
         else:
             if robot.since > before:
                 late = 0.0  # preparing the robot takes long

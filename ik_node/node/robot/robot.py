@@ -32,7 +32,7 @@ class Robot:
         Of the arm without objects; None if collisions are not checked.
     scene : Scene
         The objects around the arm.
-    told_objects : set of str
+    received_objects : set of str
         Ids of those that were told by messages.
     tools : mapping of name to Tool
         Those that the arm may have.
@@ -60,7 +60,7 @@ class Robot:
         self.settings = settings
         self.collisions = collisions
         self.scene = Scene(self.chain.base_link, tree.links) if scene is None else scene
-        self.told_objects: set[str] = set()
+        self.received_objects: set[str] = set()
         self.tools = tools or {}
         self.torques: TorqueLimits | None = None
         self.joint_names = frozenset(joint.name for joint in tree.joints)
@@ -98,13 +98,13 @@ class Robot:
         velocity, active = self.limits_under_way.velocity, self.active or self._lost
         return velocity if active is None else np.maximum(velocity, active.peak_velocity)
 
-    def lose_active(self) -> None:
+    def abandon(self) -> None:
         """Record that the arm diverged from its trajectory; it may still be as fast."""
         self._lost = self.active or self._lost
         self.active, self.diverged = None, True
 
 
-class RobotHolder:
+class RobotSlot:
     """
     Holds the robot, once its description has arrived.
 

@@ -26,7 +26,7 @@ from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.node.execution.motion import Motion
 from ik_node.node.goals.goal_queue import GoalQueue
 from ik_node.node.goals.goal_status import GoalTask
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.scene.scene_draft import (
     Abandoned,
     build_scene,
@@ -83,11 +83,11 @@ class SceneChanges:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, services: SceneServices,
+    def __init__(self, node: Node, robot_slot: RobotSlot, services: SceneServices,
                  goals: GoalQueue, motion: Motion, make: MakeSettings,
                  show: Callable[[], None], others: OtherJoints) -> None:
         self._node = node
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._services = services
         self._motion = motion
         self._make, self._show, self._others = make, show, others
@@ -141,7 +141,7 @@ class SceneChanges:
             self._watch.timer_period_ns = round(1e9 * self._others.period)
 
     def _look(self) -> None:
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         model = None if robot is None else self._others.look(robot, robot.tree, robot.collisions)
         if model is not None:
             robot.collisions = model
@@ -220,12 +220,12 @@ class SceneChanges:
         """Make the scene of what waits: at once if it is small, else in a thread."""
         if self._under_way or not self._waiting or self._closed:
             return
-        messages, robot = [*self._waiting], self._holder.robot
+        messages, robot = [*self._waiting], self._robot_slot.robot
         self._waiting.clear()
         if robot is None:
             for message in messages:
                 message.complaint = 'a message of the scene changed nothing: there is no robot ' \
-                                    f'description yet: {self._holder.why()}'
+                                    f'description yet: {self._robot_slot.why()}'
             self._end(messages)
         elif self._are_small(messages, robot):
             self._finish(self._build(messages, robot), messages)
@@ -304,7 +304,7 @@ class SceneChanges:
 
     def _is_outdated(self, built: BuiltScene) -> bool:
         """Return whether the robot or its settings have changed since a scene was begun."""
-        return self._holder.robot is not built.robot or built.robot.settings is not built.basis
+        return self._robot_slot.robot is not built.robot or built.robot.settings is not built.basis
 
     def _finish(self, built: BuiltScene | None, messages: list[SceneMessage]) -> None:
         """Use a scene from now on, if it was made, and answer its messages."""
@@ -320,7 +320,7 @@ class SceneChanges:
             logger.error(failure)
         if built.settings is not None:
             before = robot.scene.snapshot
-            robot.scene, robot.told_objects = built.draft.scene, built.draft.told
+            robot.scene, robot.received_objects = built.draft.scene, built.draft.told
             robot.settings = built.settings
             self._show()
             if built.contact is not None:
@@ -330,7 +330,7 @@ class SceneChanges:
             owners = *before.objects.values(), *before.bodies
             things = [*owners, *(part for owner in owners for part in owner.parts)]
             if len(things) > SMALL_SCENE_PARTS:
-                Thread(target=let_go, args=(things,), daemon=True).start()
+                Thread(target=release, args=(things,), daemon=True).start()
 
     def _brake(self) -> None:
         """Bring the arm to rest before what its motion meets, as soon as that is possible."""
@@ -350,7 +350,7 @@ class SceneChanges:
                 self._settled.remove((number, settled))
 
 
-def let_go(things: list[Any]) -> None:
+def release(things: list[Any]) -> None:
     """Free things one by one; all at once would hold the other threads for longer."""
     while things:
         things.pop()

@@ -264,7 +264,8 @@ def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneS
 
     """
     basis = robot.settings
-    draft = SceneDraft(robot, robot.scene.copy(), set(robot.told_objects), services, is_abandoned)
+    draft = SceneDraft(robot, robot.scene.copy(), set(robot.received_objects), services,
+                       is_abandoned)
     for message in messages:
         message.complaint = _complaint(draft, message)
     settings, active = None, robot.active

@@ -16,7 +16,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ik_node.base.se3 import pose
 from ik_node.collision.distances.model import Clearance, CollisionModel
 from ik_node.node.goals.preparation import Kernels, Preparation
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.show.scene_display import PublisherEventCallbacks
 from ik_node.node.state.arm_state import ArmState
 from ik_node.ros.messages.conversion import fill_pose
@@ -95,9 +95,9 @@ class ClearanceDisplay:
     after the arm has moved or the scene has changed.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, preparation: Preparation,
+    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, preparation: Preparation,
                  frame_prefix: str) -> None:
-        self._node, self._holder, self._arm = node, holder, arm
+        self._node, self._robot_slot, self._arm = node, robot_slot, arm
         self._preparation, self._prefix = preparation, frame_prefix
         self._asked: tuple[Robot, CollisionModel | None, np.ndarray | None] | None = None
         self._answer: Future | None = None
@@ -118,7 +118,7 @@ class ClearanceDisplay:
                 self._timer.cancel()
             self._asked = None  # the next subscriber gets the present distances
             return
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         if robot is None or not self._preparation.is_ready(Kernels.CLEARANCES):
             return
         if self._answer is None:

@@ -25,7 +25,7 @@ from ik_node.motion.trajectory.sampling import tip_path
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.goals.goal_queue import GoalQueue
 from ik_node.node.goals.goal_status import GoalTask
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.show.scene_display import PublisherEventCallbacks
 from ik_node.node.state.arm_state import ArmState
 from ik_node.ros.messages.markers import (
@@ -99,10 +99,10 @@ class Display:
     Each message has the whole scene.  Markers are only made while somebody subscribes.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, goals: GoalQueue,
+    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, goals: GoalQueue,
                  frame_prefix: str) -> None:
         self._node = node
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._arm = arm
         self._prefix = frame_prefix
         self._task: GoalTask | None = None
@@ -156,7 +156,7 @@ class Display:
     # ---- goals --------------------------------------------------------------
 
     def _on_report(self, task: GoalTask, sentence: str) -> None:
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         if robot is None or task.state is GoalState.SUPERSEDED:
             return  # the newer goal is shown
         with self._aside():

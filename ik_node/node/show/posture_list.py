@@ -19,7 +19,7 @@ from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.goal_queue import WorkQueue
 from ik_node.node.goals.goal_status import numbers
 from ik_node.node.goals.preparation import Kernels
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.show.preview import Asked, COLOUR_LEVELS, Preview
 from ik_node.ros.middleware.qos import LATCHED_QOS
 from ik_node.solver.result import Posture
@@ -46,11 +46,11 @@ class PostureList:
     They are judged one by one, each in a round of the executor.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, targets: GoalConversion, motion: Motion,
-                 preview: Preview, work_queue: WorkQueue) -> None:
+    def __init__(self, node: Node, robot_slot: RobotSlot, conversion: GoalConversion,
+                 motion: Motion, preview: Preview, work_queue: WorkQueue) -> None:
         self._node = node
-        self._holder = holder
-        self._targets = targets
+        self._robot_slot = robot_slot
+        self._conversion = conversion
         self._motion = motion
         self._preview = preview
         self._work_queue = work_queue
@@ -69,13 +69,13 @@ class PostureList:
 
     def _begin(self) -> str:
         """Find the postures, and return how many there are; a newer list ends an older one."""
-        asked, robot = self._preview.asked(), self._holder.require()
+        asked, robot = self._preview.asked(), self._robot_slot.require()
         self._motion.preparation.require(Kernels.POSTURES)
         start = self._motion.sender.start_state_now()
-        result = self._targets.solve(asked.goal, robot)
+        result = self._conversion.solve(asked.goal, robot)
         postures = postures_of(robot.settings.solver, asked.goal, result.seed)
         if not postures:
-            raise GoalError(self._targets.refusal(result, robot)[0], result.status)
+            raise GoalError(self._conversion.refusal(result, robot)[0], result.status)
         listed = list(postures[:MAX_LISTED_POSTURES])
         self._listing = Listing(asked, robot, start, result.q if result.success else None, listed,
                                 [])

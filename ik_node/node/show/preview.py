@@ -25,7 +25,7 @@ from ik_node.node.execution.motion import Motion
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.goal_status import GoalTask, numbers
 from ik_node.node.goals.preparation import Kernels
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.show.display import contact_of, Display, Scene, under_way
 from ik_node.node.state.arm_state import ArmState
 from ik_node.node.state.frames import NotYet
@@ -64,12 +64,12 @@ class Search(NamedTuple):
 class Preview:
     """Solves poses and positions as if they were goals, and shows the outcome; nothing moves."""
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, targets: GoalConversion,
-                 motion: Motion, display: Display) -> None:
+    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState,
+                 conversion: GoalConversion, motion: Motion, display: Display) -> None:
         self._node = node
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._arm = arm
-        self._targets = targets
+        self._conversion = conversion
         self._motion = motion
         self._display = display
         self._asked: Asked | None = None
@@ -88,17 +88,17 @@ class Preview:
         stamp, self._asked = stamp_text(message.header.stamp), None
         self._end_search()
         try:
-            robot = self._holder.require()
+            robot = self._robot_slot.require()
             # With the latest transform; previews do not wait for TF.
             header = Header(frame_id=message.header.frame_id)
-            goal = self._targets.goal(kind, header, message, robot)
+            goal = self._conversion.goal(kind, header, message, robot)
             self._asked = Asked(message.header.stamp, stamp, kind, goal)
             if not goal.is_exact:
                 self._motion.preparation.require(Kernels.FREE_AXES)
-            result = self._targets.solve(goal, robot)
+            result = self._conversion.solve(goal, robot)
             report, remedies = judge(result, robot.settings.thresholds), {}
             if not result.success:
-                sentence, remedies = self._targets.refusal(result, robot)
+                sentence, remedies = self._conversion.refusal(result, robot)
                 report = replace(report, sentence=sentence)
         except Exception as error:  # noqa: BLE001 - a preview never goes without an answer
             reason, sentence = self.explained(error)
@@ -122,9 +122,9 @@ class Preview:
                                  'it with the log')
 
     def _show_refusal(self, sentence: str) -> None:
-        if self._holder.robot is not None:
+        if self._robot_slot.robot is not None:
             goal = None if self._asked is None else self._asked.goal
-            self._display.preview(Scene(goal, Colour.RED, sentence), self._holder.robot)
+            self._display.preview(Scene(goal, Colour.RED, sentence), self._robot_slot.robot)
 
     def _answer_by(self, stamp: str, report: ReachabilityReport, q: np.ndarray,
                    sentence: str, remedies: Mapping[str, str] = NO_REMEDIES) -> None:
@@ -178,16 +178,16 @@ class Preview:
         """
         _, stamp, kind, goal = self.asked()
         self._end_search()
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         task = GoalTask(0, Time(), kind, goal=goal)
         if self._motion.is_there(task, robot, self._arm.measured(robot)[0]):
             raise GoalError('the arm is there already', Reason.ALREADY_THERE)
         if kind == 'pose' and robot.settings.straight:
             return self._show_plan(task, self._motion.planned(
                 self._motion.plans.along(task, [goal.T_base_tip])), robot)
-        result = task.result = self._targets.solve(goal, robot)
+        result = task.result = self._conversion.solve(goal, robot)
         if not result.success:
-            raise GoalError(self._targets.refusal(result, robot)[0], result.status)
+            raise GoalError(self._conversion.refusal(result, robot)[0], result.status)
         task.q_goal = result.q
         planning = self._motion.planned_to_joints(task)
         if planning.done():
@@ -222,7 +222,7 @@ class Preview:
         (stamp, task, robot, planning), self._search = self._search, None
         try:
             trajectory = planning.result()
-            if self._holder.robot is not robot:
+            if self._robot_slot.robot is not robot:
                 raise GoalError('the robot description changed during the search; ask again',
                                 Reason.MODEL_MISSING)
             task.result = None  # another posture may have been easier to get to

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.collision.bodies.ground import GROUND_NAME
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.ros.messages.markers import (
     BODY_ALPHA,
     BODY_COLOUR,
@@ -85,8 +85,8 @@ class SceneDisplay:
     Each message has all of them.  Markers are only made while somebody subscribes.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, frame_prefix: str) -> None:
-        self._holder, self._prefix = holder, frame_prefix
+    def __init__(self, node: Node, robot_slot: RobotSlot, frame_prefix: str) -> None:
+        self._robot_slot, self._prefix = robot_slot, frame_prefix
         self._scene = LatchedMarkers(node, '~/scene_markers', self._scene_markers)
         self._links = LatchedMarkers(node, '~/body_markers', self._link_markers)
         self._robot: Robot | None = None  # whose links are shown
@@ -94,12 +94,12 @@ class SceneDisplay:
     def show(self) -> None:
         """Show the present bodies soon."""
         self._scene.show()
-        if self._robot is not self._holder.robot:
-            self._robot = self._holder.robot
+        if self._robot is not self._robot_slot.robot:
+            self._robot = self._robot_slot.robot
             self._links.show()
 
     def _scene_markers(self) -> list[Marker]:
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         if robot is None:
             return []
         base_link = robot.chain.base_link
@@ -115,7 +115,7 @@ class SceneDisplay:
                 *boxes, *body_markers(OBJECT_NAMESPACE, others, base_link, self._prefix)]
 
     def _link_markers(self) -> list[Marker]:
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         if robot is None:
             return []
         base_link = robot.chain.base_link

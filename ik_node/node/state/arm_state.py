@@ -24,7 +24,7 @@ from ik_node.model.description.urdf import Tree
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.motion.trajectory.controller_rules import UpdatePeriodEstimator
 from ik_node.node.robot.collisions import assumed_positions
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.robot.settings import Settings, StartOptions
 from ik_node.node.state.clocks import CallbackDelay, message_age, SMALLEST_JUMP_S, TimeJumps
 from ik_node.node.state.health_checks import Check
@@ -77,12 +77,12 @@ class ArmState:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, options: StartOptions,
-                 delay: CallbackDelay, jumps: TimeJumps) -> None:
+    def __init__(self, node: Node, robot_slot: RobotSlot, options: StartOptions,
+                 delay: CallbackDelay, clock_jumps: TimeJumps) -> None:
         self._node = node
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._delay = delay
-        self._jumps = jumps
+        self._clock_jumps = clock_jumps
         self._tip_pose_period = 1.0 / options.tip_pose_rate
         self._prefix = options.frame_prefix
         self._last_tip_pose = 0.0
@@ -126,7 +126,7 @@ class ArmState:
 
     def _take(self, message: JointState, now: float) -> bool:
         """Store positions and velocities; return whether the whole message was valid."""
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         names = () if robot is None else robot.chain.joint_names
         before = [self.joints.positions.get(name, 0.0) for name in names]
         age = self.joints.age(names, now) if names else np.inf
@@ -142,12 +142,12 @@ class ArmState:
 
     def _note(self, message: JointState, now: float) -> None:
         """Record the time of arrival, and publish the tip pose."""
-        robot = self._holder.robot
+        robot = self._robot_slot.robot
         if robot is None or self.joints.age(robot.chain.joint_names[:1], now) > 0.0:
             return  # the first joint of the arm is not in this message
         stamp = seconds_of(message.header.stamp)
         received = 1e-9 * self._node.get_clock().now().nanoseconds \
-            - self._jumps.since_stamp(nanoseconds_of(message.header.stamp))
+            - self._clock_jumps.since_stamp(nanoseconds_of(message.header.stamp))
         self._transit = received - stamp
         self._update_period.add(stamp, received)
         if now - self._last_tip_pose < self._tip_pose_period \
@@ -185,7 +185,7 @@ class ArmState:
 
     def _leap_error(self) -> StateError:
         """Return the error for the last leap; a jump of time may be detected after it."""
-        jump = self._jumps.since(self._leap_time - LEAP_MEMORY_S)
+        jump = self._clock_jumps.since(self._leap_time - LEAP_MEMORY_S)
         if jump:
             return StateError(f'simulated time jumped forward by {jump:.1f} s, and {self._leap}',
                               Reason.TIME_JUMPED)
@@ -254,7 +254,7 @@ class ArmState:
         return self._given() or self._update_period.period
 
     def _given(self) -> float:
-        return self._holder.require().settings.controller_period
+        return self._robot_slot.require().settings.controller_period
 
     def fresh(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         """
@@ -353,7 +353,7 @@ class ArmState:
 
     def jumped_since(self, time: float) -> float:
         """Return by how much (s) simulated time jumped forward after a monotonic time (s)."""
-        return self._jumps.since(time)
+        return self._clock_jumps.since(time)
 
     def last(self, robot: Robot) -> tuple[np.ndarray | None, float]:
         """Return the last q of the chain, (n,), and its age (s); None if one is missing."""

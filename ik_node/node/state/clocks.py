@@ -50,23 +50,24 @@ class CallbackDelay:
     """
     A steady timer; whatever keeps the node from its callbacks makes it late.
 
-    Attributes
+    Parameters
     ----------
+    node : Node
     on_tick : callable
         Called at each tick of the timer, before anything else.
 
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, on_tick: Callable[[], None]) -> None:
         self._due = np.inf
         self._used = thread_time()
         self._latest = 0.0
         self._delays: deque[Delay] = deque(maxlen=100)
-        self.on_tick: Callable[[], None] = lambda: None
+        self._on_tick = on_tick
         self._timer = node.create_timer(TIMER_PERIOD_S, self._tick, clock=steady_clock())
 
     def _tick(self) -> None:
-        self.on_tick()
+        self._on_tick()
         now = self._now()
         self._latest = max(self._latest, now.seconds)
         if now.seconds > NOTICED_DELAY_S:
@@ -214,10 +215,10 @@ class StampCheck:
     have waited while the process stood still.
     """
 
-    def __init__(self, node: Node, delay: CallbackDelay, jumps: TimeJumps) -> None:
+    def __init__(self, node: Node, delay: CallbackDelay, clock_jumps: TimeJumps) -> None:
         self._node = node
         self._delay = delay
-        self._jumps = jumps
+        self._clock_jumps = clock_jumps
 
     def age(self, info: MessageInfo) -> float:
         """Return how long ago (s) a message was sent, by what the middleware says of it."""
@@ -261,7 +262,7 @@ class StampCheck:
             return stamp
         age = 1e-9 * (now.nanoseconds - stamp.nanoseconds)
         if age > 0.0:
-            age = max(age - self._jumps.since_stamp(stamp.nanoseconds), 0.0)
+            age = max(age - self._clock_jumps.since_stamp(stamp.nanoseconds), 0.0)
         if age > max_age:
             raise GoalError(f'the goal is {age:.1f} s old by its stamp, at most {max_age:g} s are '
                             'allowed; set the stamp to now, or to 0', Reason.GOAL_STALE)

@@ -28,7 +28,7 @@ from ik_node.collision.scene.srdf import (
 from ik_node.model.chain import Chain
 from ik_node.model.description.urdf import Tree
 from ik_node.model.user_files.named_poses import named_poses, NamedPoses, NamedPosesFile, PoseEntry
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.robot.settings import StartOptions
 from ik_node.node.state.arm_state import ArmState
 from ik_node.ros.middleware.qos import LATCHED_QOS
@@ -50,10 +50,10 @@ class SemanticDescription:
 
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, options: StartOptions,
+    def __init__(self, node: Node, robot_slot: RobotSlot, options: StartOptions,
                  changed: Callable[[Robot], None]) -> None:
         self._logger = node.get_logger()
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._changed = changed
         self._file = options.srdf_file
         self._text: str | None = None
@@ -94,7 +94,7 @@ class SemanticDescription:
         except IkNodeError as error:
             self._logger.error(f'{self._topic}: {error}; it changed nothing')
             return
-        self._text, robot = message.data, self._holder.robot
+        self._text, robot = message.data, self._robot_slot.robot
         if robot is not None:  # else it is applied to the robot that comes
             robot.collisions = self.apply(robot.collisions, robot.tree)
             self._changed(robot)
@@ -211,9 +211,9 @@ class PoseTable:
 class PoseSaver:
     """Saves where the arm is under a name, by the service ``~/save_named``."""
 
-    def __init__(self, node: Node, holder: RobotHolder, arm: ArmState, table: PoseTable) -> None:
+    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, table: PoseTable) -> None:
         self._node = node
-        self._holder = holder
+        self._robot_slot = robot_slot
         self._arm = arm
         self._table = table
         node.create_service(SetParametersAtomically, '~/save_named', self._on_save)
@@ -238,7 +238,7 @@ class PoseSaver:
                 != ParameterType.PARAMETER_NOT_SET:
             raise ParameterError('give one parameter, whose name is that of the pose, without a '
                                  'value: the arm is saved where it is')
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         q, _ = self._arm.startable(robot)
         # It may stand outside a limit by less than motion.start_tolerance.
         return self._table.save(request.parameters[0].name,

@@ -26,7 +26,7 @@ from ik_node.motion.following.jog import JogCommand, JogOptions
 from ik_node.node.execution.motion import Motion
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.goal_queue import GoalQueue
-from ik_node.node.robot.robot import Robot, RobotHolder
+from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.clocks import FUTURE_SLACK_S, StampCheck
 from ik_node.node.stream.stream import Feed, Stream, StreamedMessage
 from ik_node.ros.messages.moveit_types import moveit_types
@@ -91,11 +91,11 @@ class Jog:
     begin no jog.
     """
 
-    def __init__(self, node: Node, holder: RobotHolder, targets: GoalConversion,
+    def __init__(self, node: Node, robot_slot: RobotSlot, conversion: GoalConversion,
                  goals: GoalQueue, motion: Motion, stamps: StampCheck, stream: Stream) -> None:
         self._node = node
-        self._holder = holder
-        self._targets = targets
+        self._robot_slot = robot_slot
+        self._conversion = conversion
         self._goals = goals
         self._motion = motion
         self._stamps = stamps
@@ -149,7 +149,7 @@ class Jog:
 
     def _checked(self, message: Any, info: MessageInfo) -> Robot:
         """Return the robot; raise if a command is older than the timeout (clocks may differ)."""
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         self._stamps.checked(message.header.stamp, min(
             robot.settings.max_goal_age, robot.settings.following.timeout + FUTURE_SLACK_S), info)
         return robot
@@ -157,14 +157,14 @@ class Jog:
     def _axes(self, message: TwistStamped, robot: Robot) -> tuple[np.ndarray, bool]:
         """Return the axes (3, 3) of a twist, and whether they are fixed to the tip."""
         frame, chain = message.header.frame_id, robot.chain
-        link = self._targets.link_of(frame, robot)
+        link = self._conversion.link_of(frame, robot)
         if link is None and frame == robot.settings.tool_frame:
             return np.eye(3), True
         if link is not None and not any(
                 joint.moves for joint, _ in path_between(robot.tree, chain.tip_link, link)):
             R_tip_link = link_pose(robot.tree, link, chain.tip_link, {})[:3, :3]
             return chain.T_link_tool[:3, :3].T @ R_tip_link, True
-        return self._targets.frame(message.header, robot)[:3, :3], False
+        return self._conversion.frame(message.header, robot)[:3, :3], False
 
     # ---- services -----------------------------------------------------------
 

@@ -26,7 +26,7 @@ from ik_node.motion.trajectory.validate import validate
 from ik_node.node.execution.outputs import Commands
 from ik_node.node.goals.goal_status import GoalTask
 from ik_node.node.goals.preparation import Kernels
-from ik_node.node.intake.context import NodeParts
+from ik_node.node.intake.context import NodeContext
 from ik_node.node.robot.robot import Robot
 from ik_node.node.state.frames import NotYet
 from ik_node.node.state.send_order import SendTime
@@ -212,16 +212,16 @@ class Stream:
 
     """
 
-    def __init__(self, parts: NodeParts) -> None:
-        options = parts.options
-        self._node = node = parts.node
-        self._holder = parts.holder
-        self._arm = parts.arm
-        self._targets = parts.targets
-        self._goals = parts.goals
-        self._motion = parts.motion
-        self._stamps = parts.stamps
-        self._output = parts.output
+    def __init__(self, context: NodeContext) -> None:
+        options = context.options
+        self._node = node = context.node
+        self._robot_slot = context.robot_slot
+        self._arm = context.arm
+        self._conversion = context.conversion
+        self._goals = context.goals
+        self._motion = context.motion
+        self._stamps = context.stamps
+        self._output = context.output
         self._kind = options.stream_output
         if self._kind not in STREAM_OUTPUTS:
             raise ParameterError(f'the parameter stream.output is {shown(self._kind)}; it must be '
@@ -230,7 +230,7 @@ class Stream:
             raise ParameterError('with output position, streams become positions too; leave '
                                  f'stream.output at trajectory, not {self._kind}')
         self._commands = None if self._kind == 'trajectory' \
-            else Commands(node, options.controller, parts.active_flag)
+            else Commands(node, options.controller, context.active_flag)
         self._session: Session | None = None
         self._task: GoalTask | None = None
         self._timer = node.create_timer(
@@ -248,15 +248,15 @@ class Stream:
                                   self._goals.precedence.of_message(info)))
 
     def _read(self, message: PoseStamped, info: MessageInfo) -> Feed:
-        robot = self._holder.require()
+        robot = self._robot_slot.require()
         self._stamps.checked(message.header.stamp, robot.settings.max_goal_age, info)
-        T, stamp = self._targets.pose(message.header, message.pose, robot), \
+        T, stamp = self._conversion.pose(message.header, message.pose, robot), \
             seconds_of(message.header.stamp) or None
         return lambda follower, now: follower.feed(T, now, stamp)
 
     def take(self, message: StreamedMessage) -> None:
         """Follow a message: in the present session, or in a new one if it may begin."""
-        now, robot = message.received, self._holder.robot
+        now, robot = message.received, self._robot_slot.robot
         timeout = robot.settings.following.timeout if robot is not None else 1.0
         sender, pause = self._senders[message.kind], max(timeout, STREAM_PAUSE_S)
         if self._goals.precedence.why_late(message.sent_at):
@@ -307,7 +307,7 @@ class Stream:
     # ---- a session ----------------------------------------------------------
 
     def _begin(self, task: GoalTask, sender: Sender) -> None:
-        robot, now, message = self._holder.require(), monotonic(), sender.message
+        robot, now, message = self._robot_slot.require(), monotonic(), sender.message
         self._motion.preparation.require(Kernels.STREAMS)
         message.read()  # refused before anything moves
         q, qd = self._arm.measured(robot)
@@ -343,7 +343,7 @@ class Stream:
     def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
                       now: float) -> Session:
         """Return a session that leaves the present motion, or starts at the measured state."""
-        self._motion.sender.look_whether_late(robot, q)
+        self._motion.sender.detect_missed_join(robot, q)
         start_state = self._motion.sender.start_state(robot, q, qd, self._arm.instant())
         lead, stamped = self._lead(robot), self._stamped(robot)
         if not len(start_state.times):
@@ -390,7 +390,7 @@ class Stream:
 
     def _command(self) -> None:
         """Command the state at the look-ahead."""
-        session, robot, now = self._session, self._holder.require(), monotonic()
+        session, robot, now = self._session, self._robot_slot.require(), monotonic()
         if session.settings is not robot.settings and not session.task.final:
             session.renew(robot, self._lead(robot), self._stamped(robot))
             self._set_rate(session)
@@ -455,7 +455,7 @@ class Stream:
 
     def _judge(self) -> None:
         """End a session if joint states stop, or the arm does not follow."""
-        session, robot, now = self._session, self._holder.require(), monotonic()
+        session, robot, now = self._session, self._robot_slot.require(), monotonic()
         q, age = self._arm.last(robot)
         if self._arm.own_delay(robot):
             return  # joint states are still to be taken
@@ -477,7 +477,7 @@ class Stream:
     def _give_up(self, session: Session, reason: Reason, sentence: str) -> None:
         session.follower.halt()
         if self._commands is None:  # else a ramp of commands follows
-            self._holder.require().lose_active()
+            self._robot_slot.require().abandon()
         self._end(session, GoalState.FAILED, reason, f'{sentence}; it is brought to rest')
 
     def _end(self, session: Session, state: GoalState, reason: Reason, sentence: str) -> None:
