@@ -133,12 +133,12 @@ def send_all(system):
     final(away, 'superseded')
     pauser = system.create_client(SetBool, '/ik_node/pause')
     system.wait(lambda: system.answers(instead))
-    assert system.request(pauser, SetBool.Request(data=True)).success
-    assert system.request(pauser, SetBool.Request(data=False)).success
+    assert system.call(pauser, SetBool.Request(data=True)).success
+    assert system.call(pauser, SetBool.Request(data=False)).success
     system.destroy_client(pauser)
     assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.5}).successful
     final(instead)
-    number = home_number(system.request(system.home).message)
+    number = home_number(system.call(system.home).message)
     system.wait(lambda: any(answer['goal'] == number and answer['state'] == 'reached'
                             for answer in system.statuses))
     finals.append(next(answer for answer in system.statuses if answer['goal'] == number
