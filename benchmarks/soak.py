@@ -101,7 +101,7 @@ class Side:
         self.poses = node.create_publisher(PoseStamped, f'/{name}/ik_node/goal_pose', queue)
         self._joints = node.create_publisher(JointState, f'/{name}/ik_node/goal_joints', queue)
         self._answers = node.create_subscription(
-            DiagnosticStatus, f'/{name}/ik_node/status', self._on_status, ALL)
+            DiagnosticStatus, f'/{name}/ik_node/answers', self._on_status, ALL)
 
     def send(self) -> str:
         """Send a goal of some kind; return its stamp."""

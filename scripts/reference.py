@@ -108,7 +108,7 @@ def with_robots(document: str) -> str:
 
 def reasons_text() -> str:
     """Return docs/reference/reasons.md: every reason that an answer can have."""
-    lines = ['# Reasons', '', 'Why a goal ended as it did: the key `reason` in `~/status`, and '
+    lines = ['# Reasons', '', 'Why a goal ended as it did: the key `reason` in `~/answers`, and '
              'the log. What would make a',
              'refused goal possible: [A goal that is refused]'
              '(../how_to/goals.md#a-goal-that-is-refused).',

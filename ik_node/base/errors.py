@@ -5,7 +5,7 @@ Errors and their reasons.
 
 Every error of this package derives from :class:`IkNodeError` and has one
 :class:`Reason` and one sentence: the value given, the values allowed, and how to
-correct it.  The same reasons appear in logs, in ``~/status`` and in tests.
+correct it.  The same reasons appear in logs, in ``~/answers`` and in tests.
 """
 
 from __future__ import annotations

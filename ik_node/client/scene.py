@@ -56,7 +56,7 @@ class SceneClient:
         self.publisher = connection.node.create_publisher(
             MarkerArray, f'{connection.target}/scene', KEEP_ALL_QOS)
         connection.node.create_subscription(
-            DiagnosticStatus, f'{connection.target}/scene_status', self._on_status, KEEP_ALL_QOS)
+            DiagnosticStatus, f'{connection.target}/scene_answers', self._on_status, KEEP_ALL_QOS)
 
     def add_box(self, name: str, size: Sequence[float], pose: PoseLike, *,
                 frame: str | None = None) -> Handle[str]:

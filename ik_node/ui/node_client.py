@@ -46,7 +46,7 @@ class Commands:
     Non-blocking client for one ik_node: one method per topic or service.
 
     Goals, previews and streamed poses return their stamp as text, which identifies their
-    answers on ~/status and ~/preview; '' if nobody subscribes.  Answers of services and
+    answers on ~/answers and ~/preview; '' if nobody subscribes.  Answers of services and
     parameters go to `say`, or to the callable that is given instead.
 
     Parameters

@@ -212,7 +212,7 @@ class Probe(Node):
             String, 'robot_description', QoSProfile(
                 depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
         self.commands = self.create_publisher(JointTrajectory, 'joint_trajectory', 10)
-        self.create_subscription(DiagnosticStatus, f'{target}/status', self._on_status,
+        self.create_subscription(DiagnosticStatus, f'{target}/answers', self._on_status,
                                  QoSProfile(depth=1000,
                                             durability=DurabilityPolicy.TRANSIENT_LOCAL))
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 100)

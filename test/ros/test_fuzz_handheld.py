@@ -16,7 +16,7 @@ ANSWER = DiagnosticStatus(name='x', message='words', hardware_id='1', values=[
     KeyValue(key=key, value=value) for key, value in (
         ('stamp', '1.0'), ('last_stamp', '2.0'), ('kind', 'stream'), ('state', 'stopped'),
         ('reason', 'STOPPED'))])
-GOOD = {'odd/status': ANSWER, 'odd/tip_pose': PoseStamped(pose=pose([0.3, 0.0, 0.3]))}
+GOOD = {'odd/answers': ANSWER, 'odd/tip_pose': PoseStamped(pose=pose([0.3, 0.0, 0.3]))}
 GOOD['odd/tip_pose'].header.frame_id = 'base_link'
 
 

@@ -66,7 +66,7 @@ GOOD = {
     'ik_node/clearance_markers': MarkerArray(markers=[
         marker(kind, kind, 'clearance') for kind in (Marker.LINE_LIST, Marker.SPHERE,
                                                      Marker.TEXT_VIEW_FACING)]),
-    'ik_node/status': values(stamp='1.0', state='reached', reason='REACHED'),
+    'ik_node/answers': values(stamp='1.0', state='reached', reason='REACHED'),
     'ik_node/preview': values(stamp='1.0', colour='green'),
     'ik_node/postures': DiagnosticArray(status=[
         values(stamp='1.0', colour='green', q='0.0 0.3 -0.4 0.0 1.0 0.0', branch_elbow='up')]),
@@ -114,7 +114,7 @@ def test_messages(tmp_path, probe):
             sound(viewer)
 
         send()
-        made['ik_node/status'].publish(DiagnosticStatus(
+        made['ik_node/answers'].publish(DiagnosticStatus(
             message=SCRIPT, hardware_id=SCRIPT, values=[
                 KeyValue(key=key, value=SCRIPT) for key in ('stamp', 'state', 'reason')]))
         window.reads('<script>window.hacked')

@@ -110,8 +110,8 @@ def test_a_stop_answers_queued_goals(probe):
     assert goals.status.states == Counter(stopped=200) and not goals.open()
 
 
-@pytest.mark.fault('start, end and middleware', 'a reader of ~/status does not read when the node '
-                   'is to end', 'all goals are answered, and it is waited for half a second')
+@pytest.mark.fault('start, end and middleware', 'a reader of ~/answers does not read when the '
+                   'node is to end', 'all goals are answered, and it is waited for half a second')
 @pytest.mark.nightly
 def test_a_reader_without_progress_does_not_delay_shutdown(probe):
     """Once for all of them, not for each 500."""
@@ -197,7 +197,7 @@ def test_a_burst_is_answered_once_each_and_ends_at_its_newest(shared_system):
     assert system.set_parameters('/ik_node', {'goal.max_age': 60.0}).successful
     # The queue of the probe is shorter than the burst.
     answers = system.create_subscription(
-        DiagnosticStatus, '/ik_node/status',
+        DiagnosticStatus, '/ik_node/answers',
         lambda message: heard.append({pair.key: pair.value for pair in message.values}),
         QoSProfile(history=HistoryPolicy.KEEP_ALL))
     burst = system.create_publisher(PoseStamped, '/ik_node/goal_pose', QoSProfile(depth=4000))

@@ -38,7 +38,7 @@ class Teller:
     def __init__(self, probe):
         self.probe, self.answers, self.number = probe, {}, 0
         self.topic = probe.publisher(MarkerArray, 'scene')
-        probe.create_subscription(DiagnosticStatus, '/ik_node/scene_status', self._on_answer,
+        probe.create_subscription(DiagnosticStatus, '/ik_node/scene_answers', self._on_answer,
                                   QoSProfile(depth=100))
 
     def _on_answer(self, message):

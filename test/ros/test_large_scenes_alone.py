@@ -18,7 +18,7 @@ def test_the_end_of_a_node_that_makes_a_scene(tmp_path, probe):
         tell = Teller(system)
         for _ in range(2):
             probe.wait(lambda: tell.topic.get_subscription_count()
-                       and probe.count_publishers('/ik_node/scene_status'))
+                       and probe.count_publishers('/ik_node/scene_answers'))
             first, second = tell.send(boxes()), tell.send(post())
             probe.spin_for(0.3)
             for label in ('deactivate', 'cleanup'):

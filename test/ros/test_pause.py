@@ -176,7 +176,7 @@ def test_an_object_that_came_in_the_pause(system):
     assert pause(system)[0], system.node.output
     here = rests(system)
     taken = []
-    system.create_subscription(DiagnosticStatus, '/ik_node/scene_status', taken.append, LATCHED)
+    system.create_subscription(DiagnosticStatus, '/ik_node/scene_answers', taken.append, LATCHED)
     stamp_of_wall = stamped(system, wall)
     scene.publish(MarkerArray(markers=[wall]))
     system.wait(lambda: taken and values_of(taken[-1])['stamp'] == stamp_of_wall, what='the wall')

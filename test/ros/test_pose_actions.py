@@ -97,7 +97,7 @@ def through_poses(clients):
 
 
 def finals(probe):
-    """Return the final answers on ~/status: kind, state and reason."""
+    """Return the final answers on ~/answers: kind, state and reason."""
     return [(each['kind'], each['state'], each['reason']) for each in probe.statuses
             if each['state'] in FINAL]
 

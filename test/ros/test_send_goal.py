@@ -28,7 +28,7 @@ import pytest
 import rclpy
 
 from ik_node.ros.messages.status_messages import stamp_text
-from ik_node.ros.middleware.qos import STATUS_QOS
+from ik_node.ros.middleware.qos import ANSWERS_QOS
 
 EXAMPLES = Path(__file__).parents[2] / 'examples'
 HERE = tip(READY)
@@ -215,7 +215,7 @@ def test_a_path_that_cannot_be_followed(system):
 def play_a_node(*arguments):
     """Send a goal to a node that is played, and has its base elsewhere; return goal and text."""
     liar, goals = rclpy.create_node('liar'), []
-    answers = liar.create_publisher(DiagnosticStatus, '~/status', STATUS_QOS)
+    answers = liar.create_publisher(DiagnosticStatus, '~/answers', ANSWERS_QOS)
     tips = liar.create_publisher(PoseStamped, '~/tip_pose', 10)
     now = PoseStamped()
     now.header.frame_id, now.pose.orientation.x = 'pedestal', 1.0

@@ -44,7 +44,7 @@ STATES_QOS = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 class ArmsNode(QosLog, Node):
     """
-    Takes ``~/goal_poses``, answers each goal once on ``~/status``, and moves all arms in step.
+    Takes ``~/goal_poses``, answers each goal once on ``~/answers``, and moves all arms in step.
 
     A PoseArray has the poses of all tips, in the order of the parameter tip_links, and one stamp:
     so all that belongs together comes together.

@@ -14,7 +14,6 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
-from rclpy.duration import Duration
 from rclpy.node import Node
 
 from ik_node.base.errors import IkNodeError, PathError, Reason
@@ -26,8 +25,9 @@ from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.robot.settings import Settings
 from ik_node.node.state.send_order import SendTime
 from ik_node.replay.answered import AnsweredRequest
+from ik_node.ros.answer_publisher import AnswerPublisher
 from ik_node.ros.messages.status_messages import GoalState, level_of, stamp_text
-from ik_node.ros.middleware.qos import ANSWERS_QOS
+from ik_node.ros.middleware.qos import MANY_ANSWERS_QOS
 from ik_node.solver.goal import Goal
 from ik_node.solver.result import Result
 
@@ -240,7 +240,7 @@ def numbers(values: np.ndarray) -> str:
 
 class StatusReporter:
     """
-    Publishes ``~/status`` and counts the outcomes.
+    Answers on ``~/answers`` and ``~/status``, and counts the outcomes.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class StatusReporter:
         self._node = node
         self._another_answers = another_answers
         self._not_checked = not_checked
-        self._publisher = node.create_publisher(DiagnosticStatus, '~/status', ANSWERS_QOS)
+        self._publisher = AnswerPublisher(node, '~/answers', MANY_ANSWERS_QOS, '~/status')
         self.outcomes: Counter[str] = Counter()
         self._given, self._all_there = 0, monotonic()
         self.states = Counter({state.value: 0 for state in GoalState
@@ -339,12 +339,11 @@ class StatusReporter:
         now = monotonic()
         if self._given < UNCHECKED_ANSWERS:
             return True
-        if not self._publisher.wait_for_all_acked(Duration()) \
-                and now - self._all_there < MAX_HOLDBACK_S:
+        if not self._publisher.keeps_up() and now - self._all_there < MAX_HOLDBACK_S:
             return False
         self._given, self._all_there = 0, now
         return True
 
     def flush(self, seconds: float) -> bool:
         """Wait at most `seconds` until all answers are acknowledged; return whether they are."""
-        return self._publisher.wait_for_all_acked(Duration(seconds=seconds))
+        return self._publisher.flush(seconds)

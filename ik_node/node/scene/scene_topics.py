@@ -11,7 +11,6 @@ import re
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
-from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import PointCloud2, PointField
@@ -29,9 +28,10 @@ from ik_node.model.description.mesh_files import Resolve, resolve
 from ik_node.node.intake.health import Health
 from ik_node.node.scene.scene_changes import SceneChanges
 from ik_node.node.scene.scene_draft import Change, SceneDraft, SceneTopic
+from ik_node.ros.answer_publisher import AnswerPublisher
 from ik_node.ros.messages.conversion import matrix_from_pose
 from ik_node.ros.messages.status_messages import stamp_text
-from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, NEWEST_QOS, STATUS_QOS
+from ik_node.ros.middleware.qos import ANSWERS_QOS, BEST_EFFORT_QOS, KEEP_ALL_QOS, NEWEST_QOS
 
 BODY_TYPES = {
     Marker.CUBE: 'box', Marker.SPHERE: 'sphere', Marker.CYLINDER: 'cylinder',
@@ -183,13 +183,14 @@ class SceneTopics:
     """
     Takes objects from ``~/scene`` and ``~/scene_points``.
 
-    Each message on ``~/scene`` is answered on ``~/scene_status``.
+    Each message on ``~/scene`` is answered on ``~/scene_answers`` and ``~/scene_status``.
     """
 
     def __init__(self, node: Node, changes: SceneChanges, health: Health) -> None:
         self._node, self._health = node, health
         self._name = f'{node.get_fully_qualified_name()}: scene'
-        self._answers = node.create_publisher(DiagnosticStatus, '~/scene_status', STATUS_QOS)
+        self._answers = AnswerPublisher(node, '~/scene_answers', ANSWERS_QOS,
+                                        '~/scene_status')
         changes.subscribe('~/scene', SceneTopic(
             MarkerArray, by_markers, parts_of_markers, self._answer), KEEP_ALL_QOS)
         clouds = SceneTopic(PointCloud2, by_points, lambda cloud: cloud.width * cloud.height,
@@ -212,7 +213,7 @@ class SceneTopics:
 
     def flush(self, seconds: float) -> None:
         """Wait at most `seconds` until all answers are acknowledged."""
-        self._answers.wait_for_all_acked(Duration(seconds=seconds))
+        self._answers.flush(seconds)
 
     def _answer(self, message: MarkerArray, complaint: str, remark: str) -> None:
         stamp = message.markers[0].header.stamp if message.markers else Time()

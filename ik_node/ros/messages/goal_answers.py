@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile
 from rclpy.time import Time
 
 from ik_node.ros.messages.status_messages import is_final, stamp_text, values_of
-from ik_node.ros.middleware.qos import STATUS_QOS
+from ik_node.ros.middleware.qos import ANSWERS_QOS
 
 RECENT_ANSWERS = 100  # that are kept for goals whose number is learnt after them
 
@@ -34,7 +34,7 @@ def publish_stamped(node: Node, publisher: Publisher, message: Any, age: float =
 
 class GoalAnswers:
     """
-    Hands each answer on ``~/status`` to the sender of its goal, until the final one.
+    Hands each answer on ``~/answers`` to the sender of its goal, until the final one.
 
     Goals are expected before they are published, or their answers might come first.
 
@@ -47,7 +47,7 @@ class GoalAnswers:
 
     """
 
-    def __init__(self, node: Node, target: str, qos: QoSProfile = STATUS_QOS) -> None:
+    def __init__(self, node: Node, target: str, qos: QoSProfile = ANSWERS_QOS) -> None:
         self._lock = Lock()
         self._by_stamp: dict[str, Callable[[GoalValues], None]] = {}
         self._by_test: list[tuple[Callable[[GoalValues], bool],
@@ -55,7 +55,7 @@ class GoalAnswers:
         self._recent: deque[tuple[int, GoalValues]] = deque(maxlen=RECENT_ANSWERS)
         self.count = 0
         self.subscription = node.create_subscription(
-            DiagnosticStatus, f'{target}/status', self._on_status, qos)
+            DiagnosticStatus, f'{target}/answers', self._on_status, qos)
 
     def expects(self, stamp: str) -> bool:
         """Return whether a goal with this stamp has no final answer yet."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The content of ``~/status``, for the node and for its clients."""
+"""The content of ``~/answers`` and ``~/status``, for the node and for its clients."""
 
 from __future__ import annotations
 

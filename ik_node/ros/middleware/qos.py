@@ -30,11 +30,11 @@ LATCHED_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
                          durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # Goals: each is answered, so none may be overwritten.
 KEEP_ALL_QOS = QoSProfile(history=HistoryPolicy.KEEP_ALL)
-# Subscriptions to ~/status.
-STATUS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
-                        durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# The publisher of ~/status: a reader that is further behind loses the oldest answers.
-ANSWERS_QOS = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# Subscriptions to ~/answers, and the publisher of ~/scene_answers.
+ANSWERS_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE,
+                         durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# The publisher of ~/answers: a reader that is further behind loses the oldest ones.
+MANY_ANSWERS_QOS = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # Subscriptions to joint states that look at each of them.
 EVERY_STATE_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 # Feedback of a handle: with depth 1 the latest would replace others.

@@ -11,7 +11,7 @@ PLOT_DESCRIPTION = """
 Draw a motion: joints and their limits, tool speed, manipulability over time.
 
 The motion is that of a goal, planned as the node would; of a recorded status (what "ros2 topic
-echo /ik_node/status" writes), planned again; of points in a file (what "ros2 topic echo --once
+echo /ik_node/answers" writes), planned again; of points in a file (what "ros2 topic echo --once
 --full-length joint_trajectory" writes, or CSV); or of the next trajectory on the topic.
 """
 

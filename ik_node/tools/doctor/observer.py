@@ -34,11 +34,11 @@ from ik_node.ros.controller_manager import (
 from ik_node.ros.messages.goal_kinds import goal_topics
 from ik_node.ros.middleware.handshake import ANSWER_TIMEOUT_S, ask, wait_for
 from ik_node.ros.middleware.qos import (
+    ANSWERS_QOS,
     BEST_EFFORT_QOS,
     EVERY_STATE_QOS,
     INSTANCE_QOS,
     node_of,
-    STATUS_QOS,
 )
 from ik_node.tools.doctor.observations import End, Heard, Observations, seconds, Topic
 
@@ -178,8 +178,8 @@ class Observer(Node):
         # Depth 10: the node has depth 1, where one publisher's text replaces another's.
         self.create_subscription(String, seen.description_topic.name, self._on_description,
                                  INSTANCE_QOS)
-        self.create_subscription(DiagnosticStatus, f'{seen.target}/status',
-                                 seen.statuses.append, STATUS_QOS)
+        self.create_subscription(DiagnosticStatus, f'{seen.target}/answers',
+                                 seen.statuses.append, ANSWERS_QOS)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 100)
         self.create_subscription(
             Clock, CLOCK_TOPIC, lambda message: seen.clock.append(self._heard(message)),

@@ -66,7 +66,7 @@ class RecordedGoal:
 
 def read_status(path: Path, n: int) -> RecordedGoal:
     """
-    Read the last ``~/status`` with a motion of n joints from a YAML file.
+    Read the last answer (``~/answers``) with a motion of n joints from a YAML file.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def read_status(path: Path, n: int) -> RecordedGoal:
                                                                     errors='replace'))
                     if status is not None]
     except (*YAML_ERRORS, TypeError):
-        raise ParameterError(f'{path} is not what ros2 topic echo prints of ~/status: a '
+        raise ParameterError(f'{path} is not what ros2 topic echo prints of ~/answers: a '
                              'diagnostic_msgs/DiagnosticStatus with keys and values') from None
     moves = [values for values in statuses if {'goal', *MOTION_KEYS} <= values.keys()]
     if not moves:

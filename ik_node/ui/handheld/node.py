@@ -29,7 +29,7 @@ from ik_node.ros.messages.status_messages import (
     values_of,
 )
 from ik_node.ros.middleware.clocks import steady_clock
-from ik_node.ros.middleware.qos import QosLog, STATUS_QOS
+from ik_node.ros.middleware.qos import ANSWERS_QOS, QosLog
 from ik_node.ros.parameters.node_parameters import declare, options_of
 from ik_node.ros.parameters.tables import HANDHELD_NODE
 from ik_node.ui.call_queue import CallQueue
@@ -75,8 +75,8 @@ class Handheld(QosLog, Node):
                                   only=('goal_stream', 'stop'))
         self.create_subscription(PoseStamped, f'{options.ik_node}/tip_pose', self._on_tip_pose,
                                  1)
-        self.create_subscription(DiagnosticStatus, f'{options.ik_node}/status', self._on_status,
-                                 STATUS_QOS)
+        self.create_subscription(DiagnosticStatus, f'{options.ik_node}/answers', self._on_status,
+                                 ANSWERS_QOS)
         self._timer = self.create_timer(PAGE_PERIOD_S, self._tick, clock=steady_clock())
         self._timer.cancel()
         address = ServedAddress(options.host, options.port, self._tls(options))

@@ -23,7 +23,7 @@ from ik_node.ros.description import Description, DESCRIPTION_TOPIC
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.status_messages import values_of
 from ik_node.ros.middleware.clocks import steady_clock
-from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, LATCHED_QOS, QosLog, STATUS_QOS
+from ik_node.ros.middleware.qos import ANSWERS_QOS, BEST_EFFORT_QOS, LATCHED_QOS, QosLog
 from ik_node.ros.parameters.node_parameters import declare, options_of
 from ik_node.ros.parameters.tables import VIEWER_NODE
 from ik_node.ui.options import ViewerOptions
@@ -87,8 +87,8 @@ class Viewer(QosLog, Node):
         self.create_subscription(
             JointState, 'joint_states', self._on_joint_states,
             BEST_EFFORT_QOS)
-        self.create_subscription(DiagnosticStatus, f'{ik_node}/status', self._panels.take_status,
-                                 STATUS_QOS)
+        self.create_subscription(DiagnosticStatus, f'{ik_node}/answers', self._panels.take_status,
+                                 ANSWERS_QOS)
         self._health_name = f'{self.resolve_topic_name(ik_node)}: health'
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         for kind, topic, show in ((MarkerArray, f'{ik_node}/markers', self._scene.take_markers),

@@ -38,7 +38,7 @@ class GoalList:
         self._latest: dict[tuple[str, str], DiagnosticStatus] = {}
 
     def take(self, message: DiagnosticStatus) -> None:
-        """Take a message of ~/status."""
+        """Take a message of ~/answers."""
         key = message.hardware_id, values_of(message).get('stamp', '')
         # The final answer moves a goal to the top of the list.
         self._latest.pop(key, None)

@@ -109,7 +109,7 @@ class Panels:
             self._scene.show_ghost(dict(zip(self._chain.joint_names, q)), colour)
 
     def take_status(self, message: DiagnosticStatus) -> None:
-        """Take a message of ~/status: an answer to a goal."""
+        """Take a message of ~/answers: an answer to a goal."""
         values = values_of(message)
         self.goals.take(message)
         self.handle.say(message.level != DiagnosticStatus.ERROR, summary(message))
