@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from math import inf
 from typing import Any, Generic, TYPE_CHECKING, TypeVar
 
 from geometry_msgs.msg import PoseArray, PoseStamped
@@ -15,8 +14,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.base.errors import GoalError
-from ik_node.base.text import shown
+from ik_node.base.errors import GoalError, ParameterError
 from ik_node.client.answers import ClientError
 from ik_node.client.poses import (
     joint_message,
@@ -27,8 +25,8 @@ from ik_node.client.poses import (
     stamped_pose,
 )
 from ik_node.motion.joint_path.taught_path import TaughtPath
-from ik_node.motion.tool_path.options import ROTATION_AXES
-from ik_node.ros.messages.conversion import line_to, pose_within
+from ik_node.motion.tool_path.options import PathOptions, require_free_axes
+from ik_node.ros.messages.conversion import free_path, line_to, pose_within
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -96,16 +94,27 @@ class GoalMethods(ABC, Generic[Sent]):
         """
         end = self._pose(pose, quaternion, frame, rpy)
         if free:
-            return self._send('line', pose_within(end, 0.0, _free_rotations(free)))
+            axes = PathOptions(free_axes=_free_axes(free))
+            return self._send('line', pose_within(end, 0.0, axes.tolerance[3:]))
         return self._send('path', line_to(end.pose, end.header.frame_id))
 
-    def path(self, poses: Sequence[PoseLike], *, frame: str | None = None) -> Sent:
+    def path(self, poses: Sequence[PoseLike], *, frame: str | None = None,
+             free: Sequence[str] = ()) -> Sent:
         """
         Move the tip through poses in straight lines.
 
         Each is as one argument of :meth:`move`; `frame` is for those without a frame.
+
+        Parameters
+        ----------
+        free : sequence of str
+            As of :meth:`line`, of each pose; the poses are in one frame then.
+
         """
-        return self._send('path', self._path(poses, frame))
+        path = self._path(poses, frame)
+        if not free:
+            return self._send('path', path)
+        return self._send('free_path', free_path(_in_one_frame(path, 'path'), _free_axes(free)))
 
     def first(self, poses: Sequence[PoseLike], *, frame: str | None = None) -> Sent:
         """
@@ -117,7 +126,7 @@ class GoalMethods(ABC, Generic[Sent]):
         return self._send('first', self._path(poses, frame))
 
     def arc(self, through: PoseLike, end: PoseLike, *, start: PoseLike | None = None,
-            frame: str | None = None) -> Sent:
+            frame: str | None = None, free: Sequence[str] = ()) -> Sent:
         """
         Move the tip along a circular arc.
 
@@ -130,17 +139,17 @@ class GoalMethods(ABC, Generic[Sent]):
             By default where the tip is, and the arm must be at rest.
         frame : str, optional
             Of all poses.
+        free : sequence of str
+            As of :meth:`line`, of each pose.
 
         """
-        poses = [self._pose(each, None, frame) for each in (start, through, end)
-                 if each is not None]
-        frames = sorted({each.header.frame_id for each in poses})
-        if len(frames) > 1:
-            raise ClientError(f'the poses of the arc are in the frames {", ".join(frames)}; give '
-                              'them in one')
-        message = PoseArray(poses=[each.pose for each in poses])
-        message.header.frame_id = frames[0]
-        return self._send('arc', message)
+        path = _in_one_frame(Path(poses=[self._pose(each, None, frame)
+                                         for each in (start, through, end) if each is not None]),
+                             'arc')
+        if free:
+            return self._send('free_arc', free_path(path, _free_axes(free)))
+        return self._send('arc', PoseArray(header=path.header,
+                                           poses=[each.pose for each in path.poses]))
 
     def position(self, position: ArrayLike, *, frame: str | None = None) -> Sent:
         """Move the tip to a position (3,), m, in any orientation; also Point, PointStamped."""
@@ -223,10 +232,20 @@ class GoalMethods(ABC, Generic[Sent]):
             for each in poses])
 
 
-def _free_rotations(axes: Sequence[str]) -> list[float]:
-    """Return the tolerances (3,), rad, that leave the rotation about some axes free."""
-    unknown = [axis for axis in axes if axis not in ROTATION_AXES]
-    if unknown:
-        raise ClientError(f'{shown(unknown[0])} is no axis that a line can leave free; there are '
-                          f'{", ".join(ROTATION_AXES)}')
-    return [inf if axis in axes else 0.0 for axis in ROTATION_AXES]
+def _free_axes(axes: Sequence[str]) -> tuple[str, ...]:
+    """Return axes about which the tip may be turned; raise ClientError if one is none."""
+    try:
+        require_free_axes(axes)
+    except ParameterError as error:
+        raise ClientError(str(error)) from None
+    return tuple(axes)
+
+
+def _in_one_frame(path: Path, what: str) -> Path:
+    """Return a path in the frame of its poses; raise ClientError if they have several."""
+    frames = sorted({each.header.frame_id for each in path.poses})
+    if len(frames) > 1:
+        raise ClientError(f'the poses of the {what} are in the frames {", ".join(frames)}; give '
+                          'them in one')
+    path.header.frame_id = ''.join(frames)
+    return path

@@ -2,15 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint goals, paths and arcs that cannot be: one sentence each, and nothing is sent."""
 
-from geometry_msgs.msg import PoseArray, PoseStamped
+from geometry_msgs.msg import PoseArray, PoseStamped, Quaternion, Transform, Twist
 from harness import latest, path_of, pose, READY, stamped, tip
 from nav_msgs.msg import Path
 import numpy as np
 import pinocchio as pin
 import pytest
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from ik_node.ros.messages.conversion import free_path
 
 HERE = tip(READY)
+TOPICS = {Path: 'path', PoseArray: 'arc', MultiDOFJointTrajectory: 'free_path'}
+
+
+def freed(*axes, **others):
+    """Return a path that leaves axes free, with other fields of its one point."""
+    message = free_path(path_of(pose(HERE.translation + [0.0, 0.1, 0.0])), axes)
+    for name, value in others.items():
+        setattr(message.points[0], name, value)
+    return message
 
 
 @pytest.mark.fault('goals', 'a joint goal with wrong names, lengths, NaN or beyond limits',
@@ -44,11 +56,18 @@ def test_joint_goals_that_cannot_be(shared_system, goal, reason, words):
     (Path(poses=[PoseStamped()] * 2001), 'PATH_INVALID', '2001 poses'),
     (PoseArray(poses=[pose([0.4, 0.0, 0.4])]), 'PATH_INVALID', '1 poses'),
     (PoseArray(poses=[pose(HERE.translation + [0.0, 0.1 * k, 0.0]) for k in (1, 2)]),
-     'PATH_INVALID', '')])
+     'PATH_INVALID', ''),
+    (MultiDOFJointTrajectory(joint_names=['rz']), 'PATH_INVALID', ''),
+    (freed('rz', 'x'), 'GOAL_TOLERANCE', "'x' is no axis that a path can leave free"),
+    (freed('rz', 'rz'), 'GOAL_TOLERANCE', "'rz' is among the free axes more than once"),
+    (freed('rz', transforms=[Transform()] * 2), 'PATH_INVALID',
+     'point 1 of 1 of the path has 2 transforms'),
+    (freed('rz', velocities=[Twist()]), 'PATH_INVALID', 'has a velocity'),
+    (freed('rz', transforms=[Transform(rotation=Quaternion(w=0.0))]), 'GOAL_ORIENTATION_UNSET',
+     'all zeros')])
 def test_paths_that_make_no_sense(shared_system, goal, reason, words):
     """One sentence each, and nothing is sent."""
-    topic = 'goal_path' if isinstance(goal, Path) else 'goal_arc'
-    goals = shared_system.publisher(type(goal), topic)
+    goals = shared_system.publisher(type(goal), f'goal_{TOPICS[type(goal)]}')
     sent = len(shared_system.trajectories)
     stamp = stamped(shared_system, goal)
     goals.publish(goal)

@@ -44,6 +44,7 @@ from ik_node.client import (
     NodeUnreachableError,
     ptp,
 )
+from ik_node.client.poses import stamped_pose
 from ik_node.ros.messages.goal_kinds import GOAL_KINDS
 from ik_node.ros.messages.status_messages import GoalState
 
@@ -172,8 +173,18 @@ def test_every_kind_of_goal(system, arm):
         there(system, arm.joints(READY))
         found = there(system, arm.line(NEAR.homogeneous, free=['rz']))
         assert np.linalg.norm(found.translation - NEAR.translation) < 1e-4
-        with pytest.raises(ClientError, match="'x' is no axis"):
-            arm.line(NEAR.homogeneous, free=['x'])
+        there(system, arm.path([HERE.homogeneous, NEAR.homogeneous], free=['rz']))
+        there(system, arm.arc([*through, *QUAT], [*end, *QUAT], start=NEAR.homogeneous,
+                              free=['rx', 'rz']))
+        for asked in (arm.line, lambda pose, free: arm.path([pose], free=free),
+                      lambda pose, free: arm.arc(pose, pose, free=free)):
+            with pytest.raises(ClientError, match="'x' is no axis"):
+                asked(NEAR.homogeneous, free=['x'])
+            with pytest.raises(ClientError, match='more than once'):
+                asked(NEAR.homogeneous, free=['rz', 'rz'])
+        with pytest.raises(ClientError, match='of the path are in the frames base_link, tool0'):
+            arm.path([stamped_pose(NEAR.homogeneous, frame, str) for frame in (
+                'tool0', 'base_link')], free=['rz'])
         there(system, arm.joints(READY))
         there(system, arm.joints({'joint_5': 0.8}))
         there(system, arm.joint_path([{'joint_5': 0.9}, {'joint_5': 0.8}]))

@@ -32,24 +32,56 @@ def test_a_refusal_names_what_can_be_asked(arm):
         assert word in answer['message']
 
 
-def test_a_line_with_a_free_axis(arm):
-    """By the command line and by the parameter; without, the line is refused."""
-    def asked(*arguments):
-        running = tool('send_goal', '--xyz', 0.0, -0.15, 0.0, '--frame', 'link_5', *arguments,
-                       '--json')
-        arm.wait(lambda: running.poll() is not None, 60.0)
-        return json.loads(running.stdout.read())
+def asked(arm, *arguments):
+    """Return the answer to a goal of send_goal in the frame of the tip, which it may turn to."""
+    running = tool('send_goal', *arguments, '--frame', 'link_5', '--json')
+    arm.wait(lambda: running.poll() is not None, 60.0)
+    return json.loads(running.stdout.read())
 
-    assert asked('--line')['reason'] == 'PATH_INTERRUPTED'
-    answer = asked('--free', 'rz')
-    assert (answer['state'], answer['kind']) == ('reached', 'line'), answer
+
+def back(arm):
+    """Move to READY."""
+    running = tool('send_goal', '--joints', *READY[:5])
+    arm.wait(lambda: running.poll() is not None, 60.0)
+    assert running.returncode == 0
+
+
+WAYS = {'line': ('--line', '--xyz', 0.0, -0.15, 0.0),
+        'arc': ('--through', 0.0, -0.08, 0.03, '--xyz', 0.0, -0.15, 0.0), 'path': ('--path',)}
+
+
+@pytest.mark.parametrize('way', WAYS)
+def test_ways_with_a_free_axis(arm, tmp_path, way):
+    """By the command line for one goal, and by the parameter for all; without, it is refused."""
+    file = tmp_path / 'poses.csv'
+    file.write_text('x,y,z,roll,pitch,yaw\n0,-0.08,0.03,0,0,0\n0,-0.15,0,0,0,0\n')
+    goal = *WAYS[way], *([file] if way == 'path' else [])
+    assert asked(arm, *goal)['reason'] == 'PATH_INTERRUPTED'
+    answer = asked(arm, *goal, '--free', 'rz')
+    kind = way if way == 'line' else f'free_{way}'
+    assert (answer['state'], answer['kind']) == ('reached', kind), answer
     assert answer['measured_orientation_error_rad'] < 1e-3
-    back = tool('send_goal', '--joints', *READY[:5])
-    arm.wait(lambda: back.poll() is not None, 60.0)
-    assert back.returncode == 0
+    back(arm)
     assert arm.set_parameters('/ik_node', {'path.free_axes': ['rz']}).successful
-    assert asked('--line')['state'] == 'reached'
+    answer = asked(arm, *goal)
+    assert (answer['state'], answer['kind']) == ('reached', 'arc' if way == 'arc' else 'path')
     assert arm.set_parameters('/ik_node', {'path.free_axes': ['']}).successful
+    back(arm)
+
+
+def test_a_line_without_its_name(arm):
+    """To --xyz with --free a line is the way."""
+    answer = asked(arm, *WAYS['line'][1:], '--free', 'rz')
+    assert (answer['state'], answer['kind']) == ('reached', 'line'), answer
+    back(arm)
+
+
+def test_an_axis_that_is_named_twice(arm):
+    """The parameter is refused in one sentence, and stays as it is."""
+    answer = arm.set_parameters('/ik_node', {'path.free_axes': ['rz', 'rx', 'rz']})
+    assert not answer.successful
+    assert answer.reason == "'rz' is among the free axes more than once; name each axis once"
+    assert asked(arm, *WAYS['line'])['reason'] == 'PATH_INTERRUPTED'
 
 
 def test_what_it_names_is_reached(arm):

@@ -42,6 +42,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.node.stream.jog import joint_jog_type
+from ik_node.ros.messages.conversion import free_path
 from ik_node.ros.middleware.qos import LATCHED_QOS
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
@@ -73,6 +74,7 @@ GOALS = {
     'goal_path': stamped(path_of(*AHEAD)), 'goal_first': stamped(path_of(*AHEAD)),
     'goal_line': stamped(PoseWithCovarianceStamped(pose=PoseWithCovariance(pose=AHEAD[0]))),
     'goal_arc': stamped(PoseArray(poses=AHEAD)),
+    **{f'goal_free_{way}': stamped(free_path(path_of(*AHEAD), ['rz'])) for way in ('path', 'arc')},
 }
 BOX = stamped(Marker(type=Marker.CUBE, ns='far', scale=Vector3(x=0.1, y=0.1, z=0.1),
                      pose=pose((0.0, 0.0, 5.0))))

@@ -7,7 +7,7 @@ import pytest
 
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.ros.messages.conversion import message_class
-from ik_node.ros.messages.goal_kinds import GOAL_KINDS, goal_options, Orientation
+from ik_node.ros.messages.goal_kinds import GOAL_KINDS, goal_options, LINE_OPTION, Orientation
 from ik_node.tools.arguments.send_goal import parse, VALUE_ARGUMENTS
 from scripts.reference import documents, POLICY_FILE, with_goal_topics, with_goals
 
@@ -50,18 +50,17 @@ def test_every_kind_is_begun():
     assert {*begin} == {kind.name for kind in GOAL_KINDS} - STREAMED
 
 
-def arguments_of(option, folder):
-    """Return a command line of send_goal with an option of a goal."""
+def arguments_of(option, folder, frees_axes=False):
+    """Return a command line of send_goal with an option of a goal, and with --free."""
     poses, taught = folder / 'poses.csv', folder / 'taught.yaml'
     poses.write_text('x,y,z,roll,pitch,yaw\n0.4,0.0,0.4,0.0,0.0,0.0\n')
     taught.write_text('joint_path: {joints: [a], points: [{positions: [0.1]}]}')
     values = {'': [], 'pose': ['0.4', '0', '0.4'], 'position_tolerance': ['0.01'],
               'orientation_tolerance': ['0.01'], 'joint_positions': ['0.1'],
-              'joint_path_file': [str(taught)], 'pose_file': [str(poses)], 'name': ['ready'],
-              'free_axes': ['rz']}
+              'joint_path_file': [str(taught)], 'pose_file': [str(poses)], 'name': ['ready']}
     return [*(['--xyz', '0.3', '0', '0.4'] if option.with_xyz else []),
             *(['--rpy', '0', '1.57', '0'] if option.orientation is Orientation.REQUIRED else []),
-            option.flag, *values[option.value]]
+            option.flag, *values[option.value], *(['--free', 'rz'] if frees_axes else [])]
 
 
 @pytest.mark.parametrize('kind', GOAL_KINDS, ids=lambda kind: kind.name)
@@ -70,10 +69,20 @@ def test_every_kind_has_its_options(tmp_path, kind):
     from ik_node.tools.send_goal import make_goal
     assert bool(kind.options) is not kind.streamed
     for option in kind.options:
-        options = parse(arguments_of(option, tmp_path))
+        options = parse(arguments_of(option, tmp_path, kind.frees_axes))
         assert options.goal_option is option
         topic, goal = make_goal(options)
         assert topic == f'goal_{kind.name}' and type(goal) is message_class(kind.message)
+
+
+@pytest.mark.parametrize('arguments', [
+    ('--joints', '0.1'), ('--named', 'ready'), ('--xyz', '0', '0', '0', '--position')])
+def test_what_leaves_no_axes_free(arguments, capsys):
+    """Only lines, arcs and paths do; to a position alone a line is the way."""
+    with pytest.raises(SystemExit):
+        parse([*arguments, '--free', 'rz'])
+    assert '--free belongs to --line, --through and --path' in capsys.readouterr().err
+    assert parse(['--xyz', '0', '0', '0', '--free', 'rz']).goal_option is LINE_OPTION
 
 
 def test_values_of_options_are_known():

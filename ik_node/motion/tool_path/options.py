@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from numbers import Real
@@ -55,12 +56,7 @@ class PathOptions:
             if name == 'partial':
                 continue
             if name == 'free_axes':
-                unknown = [axis for axis in value if axis not in ROTATION_AXES]
-                if len({*value}) < len(value):
-                    raise ParameterError(f'the free axes {shown(value)} have one twice')
-                if unknown:
-                    raise ParameterError(f'{shown(unknown[0])} is no axis that a path can leave '
-                                         f'free; there are {", ".join(ROTATION_AXES)}')
+                require_free_axes(value)
                 continue
             if not isinstance(value, Real):
                 raise ParameterError(f'{name} is {shown(value)}; it must be a number')
@@ -76,3 +72,14 @@ class PathOptions:
         """Return the tolerance of the poses, as that of a :class:`ik_node.solver.goal.Goal`."""
         return (0.0,) * 3 + tuple(inf if axis in self.free_axes else 0.0
                                   for axis in ROTATION_AXES)
+
+
+def require_free_axes(axes: Sequence[str]) -> None:
+    """Raise ParameterError if these are no axes that a path can leave free, each of them once."""
+    for k, axis in enumerate(axes):
+        if axis not in ROTATION_AXES:
+            raise ParameterError(f'{shown(axis)} is no axis that a path can leave free; there are '
+                                 f'{", ".join(ROTATION_AXES)}')
+        if axis in axes[:k]:
+            raise ParameterError(f'{shown(axis)} is among the free axes more than once; name each '
+                                 'axis once')

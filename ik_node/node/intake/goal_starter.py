@@ -19,7 +19,7 @@ from geometry_msgs.msg import (
 from nav_msgs.msg import Path
 import numpy as np
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from ik_node.base.errors import GoalError, Reason
 from ik_node.kinematics.arm import forward_kinematics
@@ -36,7 +36,11 @@ from ik_node.node.intake.health import Health
 from ik_node.node.robot.robot import Robot
 from ik_node.node.state.arm_state import ArmState
 from ik_node.node.state.named_poses import PoseTable
-from ik_node.ros.messages.conversion import joints_from_state, way_points_from_message
+from ik_node.ros.messages.conversion import (
+    joints_from_state,
+    path_and_free_axes,
+    way_points_from_message,
+)
 from ik_node.solver.goal import FREE_AXIS, Goal
 
 MAX_ALTERNATIVES = 50  # poses of which the first that can be reached is wanted
@@ -74,9 +78,11 @@ class GoalStarter:
             'joint_path': self._through_joints,
             'named': self._to_named,
             'path': self._along_path,
+            'free_path': partial(self._with_free_axes, self._along_path),
             'line': self._along_line,
             'first': self._to_first,
-            'arc': self._along_arc,
+            'arc': self._along_pose_array,
+            'free_arc': partial(self._with_free_axes, self._along_arc),
         }
 
     def _to_target(self, kind: str, message: PoseStamped | PointStamped, task: GoalTask,
@@ -135,6 +141,11 @@ class GoalStarter:
         _note_end(task, poses)
         self._motion.along(task, poses)
 
+    def _with_free_axes(self, along: Callable[[Path, GoalTask, Robot], None],
+                        message: MultiDOFJointTrajectory, task: GoalTask, robot: Robot) -> None:
+        path, task.free_axes = path_and_free_axes(message)
+        along(path, task, robot)
+
     def _along_line(self, message: PoseWithCovarianceStamped, task: GoalTask,
                     robot: Robot) -> None:
         goal = self._conversion.region(message, robot)
@@ -163,8 +174,12 @@ class GoalStarter:
         task.alternatives, task.refusals = steps[1:], []
         steps[0]()
 
-    def _along_arc(self, message: PoseArray, task: GoalTask, robot: Robot) -> None:
-        poses = [self._conversion.pose(message.header, pose, robot) for pose in message.poses]
+    def _along_pose_array(self, message: PoseArray, task: GoalTask, robot: Robot) -> None:
+        self._along_arc(Path(header=message.header, poses=[
+            PoseStamped(pose=pose) for pose in message.poses]), task, robot)
+
+    def _along_arc(self, message: Path, task: GoalTask, robot: Robot) -> None:
+        poses = [*self._conversion.path(message, robot)]
         _note_end(task, poses)
 
         def arc(start: MotionState) -> ArcPoses:

@@ -25,18 +25,26 @@ from geometry_msgs.msg import (
     PoseStamped,
     PoseWithCovarianceStamped,
     Quaternion,
+    Transform,
+    Vector3,
 )
 from nav_msgs.msg import Path
 import numpy as np
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import (
+    JointTrajectory,
+    JointTrajectoryPoint,
+    MultiDOFJointTrajectory,
+    MultiDOFJointTrajectoryPoint,
+)
 
-from ik_node.base.errors import GoalError, Reason, TrajectoryError
+from ik_node.base.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.base.se3 import pose, rotation_from_quaternion
 from ik_node.base.text import quote, shown
 from ik_node.model.chain import Chain
 from ik_node.model.joints import outside_limits, real_array
 from ik_node.motion.joint_path.waypoints import MAX_WAYPOINTS, Waypoints
+from ik_node.motion.tool_path.options import require_free_axes
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 
 if TYPE_CHECKING:
@@ -371,6 +379,56 @@ def line_to(end: Pose, frame: str) -> Path:
     message = Path(poses=[PoseStamped(pose=end)])
     message.header.frame_id = frame
     return message
+
+
+def free_path(path: Path, axes: Sequence[str]) -> MultiDOFJointTrajectory:
+    """
+    Return a path that leaves axes of its poses free, not yet stamped.
+
+    Parameters
+    ----------
+    path : Path
+        Its poses are in its frame.
+    axes : sequence of str
+        Of motion.tool_path.options.ROTATION_AXES.
+
+    """
+    return MultiDOFJointTrajectory(header=path.header, joint_names=[*axes], points=[
+        MultiDOFJointTrajectoryPoint(transforms=[Transform(
+            translation=Vector3(x=p.x, y=p.y, z=p.z), rotation=o)]) for p, o in (
+                (stamped.pose.position, stamped.pose.orientation) for stamped in path.poses)])
+
+
+def path_and_free_axes(message: MultiDOFJointTrajectory) -> tuple[Path, tuple[str, ...]]:
+    """
+    Return the poses of a path, and the axes of them that it leaves free, as :func:`free_path`.
+
+    Raises
+    ------
+    GoalError
+        GOAL_TOLERANCE if one is no such axis, or comes twice; PATH_INVALID if a point has not
+        one transform, or has more than that.
+
+    """
+    try:
+        require_free_axes(message.joint_names)
+    except ParameterError as error:
+        raise GoalError(str(error), Reason.GOAL_TOLERANCE) from None
+    path = Path(header=message.header)
+    for k, point in enumerate(message.points, 1):
+        where = f'point {k} of {len(message.points)} of the path'
+        if len(point.transforms) != 1:
+            raise GoalError(f'{where} has {len(point.transforms)} transforms; give it one, the '
+                            'pose of the tip', Reason.PATH_INVALID)
+        when = point.time_from_start
+        if point.velocities or point.accelerations or when.sec or when.nanosec:
+            raise GoalError(f'{where} has a velocity, an acceleration or a time; leave them out: '
+                            'the limits of the tip and the joints say how fast it is passed',
+                            Reason.PATH_INVALID)
+        p, o = point.transforms[0].translation, point.transforms[0].rotation
+        path.poses.append(PoseStamped(pose=Pose(
+            position=Point(x=p.x, y=p.y, z=p.z), orientation=o)))
+    return path, tuple(message.joint_names)
 
 
 def trajectory_message(trajectory: Trajectory, stamp: int | None = None) -> JointTrajectory:

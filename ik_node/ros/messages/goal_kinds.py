@@ -89,6 +89,8 @@ class GoalKind:
         Whether a message can be so long that it is refused unread.
     streamed : bool
         Whether it is sent again and again, and many messages are one goal.
+    frees_axes : bool
+        Whether its options send it with --free, and another kind without.
 
     """
 
@@ -100,12 +102,30 @@ class GoalKind:
     in_ui: bool = True
     may_be_long: bool = False
     streamed: bool = False
+    frees_axes: bool = False
 
 
 def _send_within(goals: Any, given: Any) -> Any:
     return goals.move(given.xyz, position_tolerance=given.position_tolerance or 0.0,
                       orientation_tolerance=given.orientation_tolerance or 0.0)
 
+
+PATH_OPTION = GoalOption(
+    'path', 'poses to pass in straight lines: CSV x,y,z,roll,pitch,yaw or x,y,z,qx,qy,qz,qw, or '
+    'YAML as examples/goals.yaml',
+    lambda goals, given: goals.path(given.path, free=given.free), 'pose_file')
+LINE_OPTION = GoalOption(
+    'line', 'to --xyz along a straight line of the tip',
+    lambda goals, given: goals.line(given.xyz, free=given.free), with_xyz=True,
+    orientation=Orientation.OPTIONAL)
+ARC_OPTION = GoalOption(
+    'through', 'to --xyz along an arc through this position',
+    lambda goals, given: goals.arc(given.through, given.xyz, free=given.free), 'pose',
+    with_xyz=True, orientation=Orientation.OPTIONAL)
+# Of which the tip may be turned about some axes on its way, as --free says.
+FREEABLE_OPTIONS = LINE_OPTION, ARC_OPTION, PATH_OPTION
+FREE_AXES_TEXT = ('but the tip may be turned on the way about the axes that `joint_names` has, of '
+                  '`rx`, `ry`, `rz`; each point has one transform')
 
 GOAL_KINDS = (
     GoalKind('pose', 'geometry_msgs/PoseStamped',
@@ -162,19 +182,14 @@ GOAL_KINDS = (
                          lambda goals, given: goals.named(given.named), 'name'),)),
     GoalKind('path', 'nav_msgs/Path',
              'Move the tip through the poses in straight lines',
-             (GoalOption('path', 'poses to pass in straight lines: CSV x,y,z,roll,pitch,yaw or '
-                         'x,y,z,qx,qy,qz,qw, or YAML as examples/goals.yaml',
-                         lambda goals, given: goals.path(given.path), 'pose_file'),
-              GoalOption('line', 'to --xyz along a straight line of the tip',
-                         lambda goals, given: goals.line(given.xyz), with_xyz=True,
-                         orientation=Orientation.OPTIONAL)), may_be_long=True),
+             (PATH_OPTION, LINE_OPTION), may_be_long=True),
+    GoalKind('free_path', 'trajectory_msgs/MultiDOFJointTrajectory',
+             f'As `~/goal_path`, {FREE_AXES_TEXT}',
+             (PATH_OPTION,), in_ui=False, may_be_long=True, frees_axes=True),
     GoalKind('line', 'geometry_msgs/PoseWithCovarianceStamped',
              'Move the tip to this pose in a straight line; about axes of the pose whose variance '
              'is that of a free rotation it may be turned on the way',
-             (GoalOption('free', 'to --xyz along a straight line, on which the tip may be turned '
-                         'about these axes of --rpy or --quat: rx, ry, rz',
-                         lambda goals, given: goals.line(given.xyz, free=given.free), 'free_axes',
-                         with_xyz=True, orientation=Orientation.OPTIONAL),), in_ui=False),
+             (LINE_OPTION,), in_ui=False, frees_axes=True),
     GoalKind('first', 'nav_msgs/Path',
              'Move the tip to the first of these poses that can be reached; `pose_number` in the '
              'answer says which',
@@ -185,10 +200,10 @@ GOAL_KINDS = (
     GoalKind('arc', 'geometry_msgs/PoseArray',
              'Move the tip along a circular arc: two poses (a point on the way, the end), or '
              'three (start first)',
-             (GoalOption('through', 'to --xyz along an arc through this position',
-                         lambda goals, given: goals.arc(given.through, given.xyz), 'pose',
-                         with_xyz=True, orientation=Orientation.OPTIONAL),),
-             in_ui=False, may_be_long=True),
+             (ARC_OPTION,), in_ui=False, may_be_long=True),
+    GoalKind('free_arc', 'trajectory_msgs/MultiDOFJointTrajectory',
+             f'As `~/goal_arc`, {FREE_AXES_TEXT}',
+             (ARC_OPTION,), in_ui=False, may_be_long=True, frees_axes=True),
     GoalKind('stream', 'geometry_msgs/PoseStamped',
              'Follow a moving target, up to 500 poses a second', streamed=True),
 )
@@ -196,8 +211,7 @@ GOAL_KINDS = (
 
 def goal_options() -> Iterator[GoalOption]:
     """Yield the options of send_goal that send goals."""
-    for kind in GOAL_KINDS:
-        yield from kind.options
+    yield from dict.fromkeys(option for kind in GOAL_KINDS for option in kind.options)
 
 
 def goal_topics(in_ui_only: bool = False) -> dict[str, str]:

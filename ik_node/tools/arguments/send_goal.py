@@ -15,7 +15,13 @@ from ik_node.base.argument_values import finite, node_name, tolerance
 from ik_node.base.errors import ParameterError
 from ik_node.base.se3 import rotation_from_quaternion
 from ik_node.base.text import shown
-from ik_node.ros.messages.goal_kinds import goal_options, GoalOption, Orientation
+from ik_node.ros.messages.goal_kinds import (
+    FREEABLE_OPTIONS,
+    goal_options,
+    GoalOption,
+    LINE_OPTION,
+    Orientation,
+)
 
 TOLERANCE_VALUES = 'position_tolerance', 'orientation_tolerance'
 VALUE_ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -23,7 +29,6 @@ VALUE_ARGUMENTS: dict[str, dict[str, Any]] = {
     'pose': {'nargs': 3, 'type': float, 'metavar': ('X', 'Y', 'Z')},
     'position_tolerance': {'nargs': '+', 'type': tolerance, 'metavar': 'M'},
     'orientation_tolerance': {'nargs': '+', 'type': tolerance, 'metavar': 'RAD'},
-    'free_axes': {'nargs': '+', 'choices': ('rx', 'ry', 'rz'), 'metavar': 'AXIS'},
     'joint_positions': {'nargs': '+', 'metavar': 'Q'},
     'joint_path_file': {'type': Path, 'metavar': 'FILE'},
     'pose_file': {'type': Path, 'metavar': 'FILE'},
@@ -44,6 +49,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
                            (parser, _tolerances())):
         for option in options:
             group.add_argument(option.flag, help=option.help, **VALUE_ARGUMENTS[option.value])
+    parser.add_argument('--free', nargs='+', choices=('rx', 'ry', 'rz'), default=(),
+                        metavar='AXIS', help='axes of the poses, rx, ry, rz, about which the tip '
+                        f'may be turned on its way, of {_listed(FREEABLE_OPTIONS)}; without them '
+                        f'the way to --xyz is a {LINE_OPTION.name}')
     _add_orientation(parser, '', 'orientation')
     for option in _with_own_orientation():
         _add_orientation(parser, f'{option.name}-',
@@ -71,7 +80,11 @@ def _chosen(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Goa
     way = [option for option in ways if _is_given(options, option)]
     if way and options.xyz is None:
         parser.error(f'{_listed(ways)} belong to --xyz')
+    if options.free and options.xyz is not None and not way:
+        way = [LINE_OPTION]
     chosen = way[0] if way else goal
+    if options.free and chosen not in FREEABLE_OPTIONS:
+        parser.error(f'--free belongs to {_listed(FREEABLE_OPTIONS)}')
     oriented = options.rpy or options.quat
     if oriented and goal.orientation is Orientation.NOT_TAKEN:
         takers = [option.flag for option in _goals()

@@ -15,6 +15,7 @@ from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.tool_path.options import PathOptions
+from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
@@ -84,6 +85,46 @@ def test_an_arm_of_five_axes():
     assert plan.fraction == 1.0 and position < ALLOWED and angle < ALLOWED + 1e-6
 
 
+@pytest.mark.parametrize('way', ['arc', 'path'])
+def test_arcs_and_corners(way):
+    """On each the position is kept, and the axis about which an arm of five axes is turned."""
+    chain = make_chain(TREE, 'base_link', 'link_5')
+    limits = MotionLimits(chain.lower, chain.upper, chain.velocity, np.full(5, 2.0),
+                          np.full(5, 20.0))
+    q = READY[:5]
+    poses = [forward_kinematics(chain, q) for _ in range(3)]
+    poses[1][:3, 3] += 0.0, -0.08, 0.03
+    poses[2][:3, 3] += 0.0, -0.15, 0.0
+    path = ToolPath.arc(*poses) if way == 'arc' else poses
+    start = StartState.from_state(MotionState.at_rest(q))
+    with pytest.raises(PathError, match='unless path.free_axes frees it'):
+        plan_path(Solver(chain), start, path, limits)
+    plan = plan_path(Solver(chain), start, path, limits, PathOptions(free_axes=('rz',)))
+    assert plan.fraction == 1.0 and not faults(plan.trajectory, Bounds(
+        limits.lower, limits.upper, limits.velocity, limits.acceleration, None))
+    begin, between, end = (T[:3, 3] for T in poses)
+    # The circle through the three, in the plane of them.
+    a, b = between - begin, end - begin
+    normal = np.cross(a, b) / np.linalg.norm(np.cross(a, b))
+    centre = begin + np.cross(b @ b * a - a @ a * b, -np.cross(a, b)) / (
+        2.0 * np.cross(a, b) @ np.cross(a, b))
+    radius, nearest = np.linalg.norm(centre - begin), []
+    assert np.linalg.norm(np.array([between, end]) - centre, axis=1) == pytest.approx(radius)
+    _, values = dense(path_of(plan.trajectory), 9)
+    for each in values[0].reshape(-1, 5):
+        pin.framesForwardKinematics(MODEL, DATA, np.append(each, 0.0))
+        T = DATA.oMf[MODEL.getFrameId('link_5')]
+        assert np.arccos(min(T.rotation[:, 2] @ poses[0][:3, 2], 1.0)) < ALLOWED + 1e-6
+        away = T.translation - centre
+        off_lines = [np.linalg.norm(np.cross(T.translation - one, other - one))
+                     / np.linalg.norm(other - one) for one, other in ((begin, between),
+                                                                      (between, end))]
+        nearest.append(np.hypot(away @ normal, np.linalg.norm(
+            away - (away @ normal) * normal) - radius) if way == 'arc' else min(off_lines))
+    assert max(nearest) < ALLOWED
+    assert np.linalg.norm(T.translation - end) < ALLOWED
+
+
 def test_a_joint_that_is_at_its_limit():
     """A turn about the tool that no joint can make is left out."""
     locked = {'locked': ('joint_6',)}
@@ -97,5 +138,5 @@ def test_an_unknown_axis():
     """Those that there are."""
     with pytest.raises(ParameterError, match="'x' is no axis .* rx, ry, rz"):
         PathOptions(free_axes=('x',))
-    with pytest.raises(ParameterError, match='one twice'):
+    with pytest.raises(ParameterError, match="'rz' is among the free axes more than once"):
         PathOptions(free_axes=('rz', 'rz'))
