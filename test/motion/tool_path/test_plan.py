@@ -484,3 +484,12 @@ def test_warming_up_serves_every_arm(name):
     for kernel in (tracing.trace, tracing.largest_deviation, averaging.sample,
                    pacing.lower_where_exceeded, pacing.peak_shares):
         assert len(kernel.signatures) == 1
+
+
+@pytest.mark.parametrize('far', [1e5, 9e9])
+def test_a_path_that_is_too_long(far):
+    """One sentence, before there are arrays for its cells, which would fill the memory."""
+    T = tip('six_axis_arm', POSTURES['six_axis_arm'])
+    with pytest.raises(PathError, match='too long to be planned at once') as error:
+        plan('six_axis_arm', [moved(T, (far, 0.0, 0.0))])
+    assert error.value.reason is Reason.PATH_INVALID
