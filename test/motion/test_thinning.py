@@ -14,7 +14,7 @@ from ik_node.base.errors import TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
-from ik_node.motion.change.thinning import thinned
+from ik_node.motion.change.thinning import levers_of, thinned
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import plan_path
@@ -33,6 +33,7 @@ LIMITS = MotionLimits(CHAIN.lower, CHAIN.upper, CHAIN.velocity, np.full(6, 2.0),
 BOUNDS = Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity, LIMITS.acceleration, None)
 READY = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0])
 DEVIATION = 5e-5
+LEVERS = levers_of(CHAIN, CHAIN.reach)
 
 
 def tips(trajectory):
@@ -74,7 +75,7 @@ def test_a_path(square):
     """Half of the points, in their states, at their times; between them the way is the same."""
     count = len(square.times) // 2
     assert count > 100
-    fewer = thinned(square, count, CHAIN, DEVIATION, LIMITS)
+    fewer = thinned(square, count, LEVERS, DEVIATION, LIMITS)
     assert len(fewer.times) <= count
     assert fewer.duration == square.duration and np.array_equal(fewer.end, square.end)
     rows = [*map(square.times.tolist().index, fewer.times)]
@@ -88,8 +89,8 @@ def test_a_path(square):
 
 def test_no_more_is_left_out_than_needs_be(square):
     """With enough points it is the same; with fewer the way is followed as well as it can be."""
-    assert thinned(square, len(square.times), CHAIN, DEVIATION, LIMITS) is square
-    few, more = (thinned(square, count, CHAIN, DEVIATION, LIMITS)
+    assert thinned(square, len(square.times), LEVERS, DEVIATION, LIMITS) is square
+    few, more = (thinned(square, count, LEVERS, DEVIATION, LIMITS)
                  for count in (len(square.times) // 3, len(square.times) - 1))
     assert len(few.times) < len(more.times) < len(square.times)
 
@@ -100,7 +101,7 @@ def test_a_motion_to_a_goal():
     slow = LIMITS.scaled(velocity=0.05)
     motion = plan_point_to_point(CHAIN.joint_names, StartState.from_state(
         MotionState.at_rest(READY)), q, slow, 0.1)
-    fewer = thinned(motion, len(motion.times) // 2, CHAIN, DEVIATION, slow)
+    fewer = thinned(motion, len(motion.times) // 2, LEVERS, DEVIATION, slow)
     assert len(fewer.times) <= len(motion.times) // 2
     require_jerk(fewer, slow)
     assert np.array_equal(fewer.end, motion.end) and not faults(fewer, BOUNDS)
@@ -112,12 +113,12 @@ def test_a_motion_to_a_goal():
 def test_too_few(square):
     """The points that it needs are told."""
     with pytest.raises(TrajectoryError, match=rf'has {len(square.times)} points, and with \d+ it '
-                       r'would still keep its path; the controller takes 20 \('):
-        thinned(square, 20, CHAIN, DEVIATION, LIMITS)
+                       r'would still keep its path; it may have 20 \('):
+        thinned(square, 20, LEVERS, DEVIATION, LIMITS)
 
 
 def test_lead_points_stay(square):
     """What repeats the motion before is not touched."""
-    fewer = thinned(replace(square, lead_points=40), len(square.times) // 2, CHAIN, DEVIATION,
+    fewer = thinned(replace(square, lead_points=40), len(square.times) // 2, LEVERS, DEVIATION,
                     LIMITS)
     assert np.array_equal(fewer.times[:40], square.times[:40]) and fewer.lead_points == 40

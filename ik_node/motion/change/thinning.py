@@ -9,21 +9,55 @@ from dataclasses import replace
 
 import numpy as np
 
-from ik_node.base.errors import TrajectoryError
-from ik_node.model.chain import Chain
+from ik_node.base.errors import ParameterError, TrajectoryError
+from ik_node.model.joint_space import JointSpace
 from ik_node.motion.trajectory import quintic
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.sampling import states_at
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.trajectory.validate import require_jerk, validate
 
+MIN_POINTS = 50  # that a controller takes
+ADDED_POINTS = 3  # when a motion is sent: two before one from rest, and one that holds its end
 LOOKS_PER_SEGMENT = 4
 BOUND_SLACK = 1e-9  # relative
 # Of the deviation that is allowed: points that lie on one polynomial go first.
 DEVIATION_STEPS = 1e-4, 1e-2, 0.1, 1.0
 
 
-def thinned(trajectory: Trajectory, count: int, chain: Chain, deviation: float,
+def require_max_points(count: int) -> None:
+    """Raise ParameterError unless a controller can be said to take so many points, or 0 = any."""
+    if 0 < count < MIN_POINTS:
+        raise ParameterError(f'controller_max_points is {count}; it must be 0, which is no limit, '
+                             f'or at least {MIN_POINTS}')
+
+
+def for_controller(trajectory: Trajectory, max_points: int, levers: np.ndarray, deviation: float,
+                   limits: MotionLimits) -> Trajectory:
+    """
+    Return a trajectory that has at most `max_points` when it is sent; 0 = any number.
+
+    Otherwise as :func:`thinned`.
+    """
+    if max_points == 0:
+        return trajectory
+    return thinned(trajectory, max(max_points - ADDED_POINTS, 1), levers, deviation, limits)
+
+
+def levers_of(joints: JointSpace, reach: float) -> np.ndarray:
+    """
+    Return how far a joint moves and turns a tip at most, (2, n), in m and rad per rad or m.
+
+    Parameters
+    ----------
+    reach : float
+        Largest distance (m) of a tip from a joint that carries it.
+
+    """
+    return np.array([np.where(joints.revolute, reach, 1.0), 1.0 * joints.revolute])
+
+
+def thinned(trajectory: Trajectory, count: int, levers: np.ndarray, deviation: float,
             limits: MotionLimits) -> Trajectory:
     """
     Return a trajectory of at most `count` points on the same path, at the same times.
@@ -32,8 +66,10 @@ def thinned(trajectory: Trajectory, count: int, chain: Chain, deviation: float,
 
     Parameters
     ----------
+    levers : (2, n) array
+        Of :func:`levers_of`.
     deviation : float
-        Largest distance of the tip from the path before (m), and its largest rotation (rad).
+        Largest distance of a tip from the path before (m), and its largest rotation (rad).
     limits : MotionLimits
         That it keeps; of the jerk if the trajectory keeps it.
 
@@ -46,25 +82,25 @@ def thinned(trajectory: Trajectory, count: int, chain: Chain, deviation: float,
     points = len(trajectory.times)
     if points <= count:
         return trajectory
-    bounds = np.array([limits.velocity, limits.acceleration, np.full(chain.n, np.inf)])
+    bounds = np.array([limits.velocity, limits.acceleration, np.full(len(levers[0]), np.inf)])
     with suppress(TrajectoryError):
         require_jerk(trajectory, limits)
         bounds[2] = limits.jerk
     for share in DEVIATION_STEPS:
-        kept = _kept(trajectory, chain, share * deviation, bounds)
+        kept = _kept(trajectory, levers, share * deviation, bounds)
         if len(kept) <= count:
             break
     else:
         raise TrajectoryError(
             f'the motion has {points} points, and with {len(kept)} it would still keep its path; '
-            f'the controller takes {count} (controller_max_points): send it in parts')
+            f'it may have {count} (controller_max_points): send it in parts')
     fewer = replace(trajectory, **{name: getattr(trajectory, name)[kept]
                                    for name in ('times', 'q', 'qd', 'qdd')})
     validate(fewer, limits)
     return fewer
 
 
-def _kept(trajectory: Trajectory, chain: Chain, deviation: float,
+def _kept(trajectory: Trajectory, levers: np.ndarray, deviation: float,
           bounds: np.ndarray) -> list[int]:
     """
     Return the points that are left if each gap is as wide as is allowed.
@@ -76,8 +112,6 @@ def _kept(trajectory: Trajectory, chain: Chain, deviation: float,
     looks = (times[:-1, None] + np.diff(times)[:, None] * shares).ravel()
     before = states_at(trajectory, looks)
     q, rates = before[:, 0], np.abs(before[:, 1:])
-    # How far a joint moves the tip at most, m and rad.
-    arms = np.array([np.where(chain.revolute, chain.reach, 1.0), 1.0 * chain.revolute])
     kept, last = [*range(trajectory.lead_points)], trajectory.lead_points
     for k in range(trajectory.lead_points + 1, len(times)):
         first, end = LOOKS_PER_SEGMENT * last, LOOKS_PER_SEGMENT * k
@@ -86,7 +120,7 @@ def _kept(trajectory: Trajectory, chain: Chain, deviation: float,
         off = np.abs(quintic.position(c[:, None], t) - q[first:end])
         # The motion before may exceed a bound itself.
         allowed = np.vstack([np.maximum(bounds[:2], rates[first:end].max(axis=0)), bounds[2:]])
-        if k > last + 1 and ((arms @ off.T).max() > deviation or (
+        if k > last + 1 and ((levers @ off.T).max() > deviation or (
                 _peaks(c, t, times[k] - times[last]) > (1.0 + BOUND_SLACK) * allowed).any()):
             last = k - 1
             kept.append(last - 1)  # the start is no point

@@ -68,6 +68,11 @@ class PathOptions:
                 raise ParameterError(f'{name} is {value}; it must be positive and finite')
 
     @property
+    def least_deviation(self) -> float:
+        """Return the smaller one of the deviations that are allowed, m and rad."""
+        return min(self.position_deviation, self.orientation_deviation)
+
+    @property
     def tolerance(self) -> tuple[float, ...]:
         """Return the tolerance of the poses, as that of a :class:`ik_node.solver.goal.Goal`."""
         return (0.0,) * 3 + tuple(inf if axis in self.free_axes else 0.0

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from time import monotonic
 import traceback
 
@@ -482,6 +483,8 @@ class ArmsMotion:
             raise TrajectoryError(f'it was not planned within {handover:g} s')
         self._motion = None
         stamp = active.stamp + round(1e9 * elapsed)
+        with suppress(TrajectoryError):  # it is sent all the same: the arms have to stop
+            ramp = self._robot.for_controllers(ramp, active.limits)
         missed = self._send_parts(ramp, stamp)
         self._left, self._last = active, ActiveTrajectory(ramp, now, active.limits, stamp)
         self._repeated_until = now + handover - REPEAT_MARGIN_S

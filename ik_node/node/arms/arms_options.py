@@ -41,6 +41,7 @@ class ArmsOptions:
     tip_links: tuple[str, ...]
     controllers: tuple[str, ...]
     controller_joints: tuple[str, ...]
+    controller_max_points: int
     deadline: float
     max_restarts: int
     velocity_scale: float

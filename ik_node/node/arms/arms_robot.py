@@ -23,6 +23,9 @@ from ik_node.model.description.urdf import Tree
 from ik_node.model.joints import one_per_joint
 from ik_node.model.user_files.joint_limits_file import with_joint_limits
 from ik_node.motion import detour
+from ik_node.motion.change.thinning import for_controller, levers_of, require_max_points
+from ik_node.motion.direct.point_to_point import require_free
+from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.tree_motion import checked_controllers, plan_tree_motion, tree_limits
@@ -56,6 +59,8 @@ class ArmsRobot:
     controllers : dict of controller to its joints
     detour_time : float
         Processor time (s) for the search of a detour.
+    max_points : int
+        Of a trajectory that each controller takes; 0 = any number.
     since : float
         When it was made, monotonic clock (s).
 
@@ -66,6 +71,7 @@ class ArmsRobot:
     limits: MotionLimits
     controllers: dict[str, tuple[str, ...]]
     detour_time: float
+    max_points: int = 0
     since: float = field(default_factory=monotonic)
 
     @property
@@ -95,14 +101,25 @@ class ArmsRobot:
         GoalError
             If there is none, with the reason of the solver.
         TrajectoryError
-            If no motion keeps the limits and the distances.
+            If no motion keeps the limits and the distances with as many points as the
+            controllers take.
 
         """
         result = self.solver.solve(goals, q)
         if not result.success:
             raise GoalError(result.message, result.status)
-        return PlannedMotion(plan_tree_motion(self.tree, q, result.q, self.limits,
-                                              self.collisions, self.detour_time), result)
+        motion = plan_tree_motion(self.tree, q, result.q, self.limits, self.collisions,
+                                  self.detour_time)
+        fewer = self.for_controllers(motion, self.limits)
+        if fewer is not motion:
+            require_free(self.collisions, fewer)
+        return PlannedMotion(fewer, result)
+
+    def for_controllers(self, trajectory: Trajectory, limits: MotionLimits) -> Trajectory:
+        """Return a trajectory with as many points as each controller takes; errors as thinned."""
+        reach = max(map(self.tree.reach, self.tree.tip_links))
+        return for_controller(trajectory, self.max_points, levers_of(self.tree, reach),
+                              PathOptions().least_deviation, limits)
 
 
 def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
@@ -115,6 +132,7 @@ def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
         If the description or a parameter cannot be used.
 
     """
+    require_max_points(options.controller_max_points)
     tree = with_joint_limits(tree, options.joint_limits_file)
     arms = make_tree(tree, options.base_link, [name for name in options.tip_links if name])
     controllers = checked_controllers(arms, _controllers(options))
@@ -122,7 +140,8 @@ def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
     collisions = _collisions(arms, options, logger)
     solver = TreeSolver(arms, collisions, deadline=options.deadline,
                         max_restarts=options.max_restarts)
-    robot = ArmsRobot(arms, solver, limits, controllers, options.detour_time)
+    robot = ArmsRobot(arms, solver, limits, controllers, options.detour_time,
+                      options.controller_max_points)
     _warm_up(robot)
     return robot
 

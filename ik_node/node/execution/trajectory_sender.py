@@ -19,7 +19,7 @@ from ik_node.motion.change.active_trajectory import (
     rescheduled,
     SpliceTiming,
 )
-from ik_node.motion.change.thinning import thinned
+from ik_node.motion.change.thinning import for_controller, levers_of
 from ik_node.motion.direct.point_to_point import LEAD_POINT_SPACING_S, require_free, StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
@@ -28,7 +28,6 @@ from ik_node.node.execution.outputs import Output
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.arm_state import ArmState, Instant
 
-LEAD_POINTS = 2  # that are put before a motion from rest
 THINNING_SHARE = 0.5  # of the deviation from a path that is allowed; the planner takes the rest
 REPEAT_MARGIN_S = 0.02  # before a motion is left, to get the next one to the controller
 SEND_SHARE = 0.5  # of the time until a moving arm leaves its motion, within which to send
@@ -206,14 +205,11 @@ def _thinned(trajectory: Trajectory, robot: Robot, limits: MotionLimits,
         If a motion cannot have so few, or would collide then.
 
     """
-    settings = robot.settings
-    if settings.controller_max_points == 0:
-        return trajectory
-    paths = settings.paths
+    settings, chain = robot.settings, robot.chain
     try:
-        fewer = thinned(
-            trajectory, max(settings.controller_max_points - LEAD_POINTS, 1), robot.chain,
-            THINNING_SHARE * min(paths.position_deviation, paths.orientation_deviation), limits)
+        fewer = for_controller(trajectory, settings.controller_max_points,
+                               levers_of(chain, chain.reach),
+                               THINNING_SHARE * settings.paths.least_deviation, limits)
     except TrajectoryError:
         if ramp:
             return trajectory

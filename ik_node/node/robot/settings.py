@@ -27,6 +27,7 @@ from ik_node.model.chain import Chain
 from ik_node.model.joints import one_per_joint
 from ik_node.model.tool import tool_pose
 from ik_node.motion.change.monitor import MonitorOptions
+from ik_node.motion.change.thinning import require_max_points
 from ik_node.motion.direct.torque_limits import TorqueOptions
 from ik_node.motion.following.jog import JogOptions
 from ik_node.motion.following.options import FollowOptions
@@ -39,8 +40,6 @@ from ik_node.solver.solver import Solver
 from ik_node.solver.unreachable import Thresholds
 
 Values = Mapping[str, Any]
-
-MIN_POINTS = 50  # that a controller takes
 
 
 @dataclass(frozen=True)
@@ -243,9 +242,7 @@ def make_settings(values: Values, chain: Chain,
     if solver.options.deadline >= monitor.state_timeout:
         raise ParameterError(f'solver.deadline ({solver.options.deadline:g} s) must be shorter '
                              f'than state.timeout ({monitor.state_timeout:g} s)')
-    if 0 < groups['']['controller_max_points'] < MIN_POINTS:
-        raise ParameterError(f'controller_max_points is {groups[""]["controller_max_points"]}; it '
-                             f'must be 0, which is no limit, or at least {MIN_POINTS}')
+    require_max_points(groups['']['controller_max_points'])
     limits = MotionLimits.of_joints(
         chain, tip=TipLimits(**groups['tip']), **groups['joints'],
         narrows=bool(values['motion.joint_limits_file']))

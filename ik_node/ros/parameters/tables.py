@@ -412,6 +412,9 @@ IK_ARMS = (
         'for each of the controllers a string of its joints, with blanks between',
         live=False, strings=True,
         fills='controller_joints'),
+    Row('controller_max_points', 0,
+        'largest number of points of a trajectory that each controller takes, such as 200 of '
+        'MotoROS2; 0 = no limit', 0, 1_000_000, live=False, fills='controller_max_points'),
     Row('solver.deadline', 0.2,
         'maximum time for one solve, s', 1e-3, 10.0, live=False,
         fills='deadline'),
