@@ -102,6 +102,24 @@ def test_the_folder_of_the_urdf(tmp_path):
     refused('../../b.stl', 'lies outside', urdf_folder=urdf)
 
 
+@pytest.mark.parametrize('named', ['arm', 'arm/meshes'])
+def test_a_way_up_into_a_folder_that_is_named(tmp_path, named):
+    """It is allowed what the sentence says, from the URDF, and of a URDF that came as text."""
+    mesh, urdf = put(tmp_path / 'arm/meshes/a.stl'), tmp_path / 'arm/other/deep'
+    put(tmp_path / 'arm/secret.stl')
+    uri, paths = '../../meshes/a.stl', {'search_paths': [tmp_path / named]}
+    hint = "; name the folder that has 'meshes/a.stl' in mesh_paths"
+    refused(uri, 'lies outside', hint, urdf_folder=urdf)
+    refused(uri, 'came without a folder', hint)
+    assert found(uri, urdf_folder=urdf, **paths) == mesh
+    if named == 'arm':
+        assert found(uri, **paths) == found('.././../meshes//a.stl', **paths) == mesh
+    else:
+        refused(uri, 'is missing', hint, **paths)
+        refused('../../secret.stl', urdf_folder=urdf, **paths)
+    refused('../../../arm2/a.stl', urdf_folder=urdf, **paths)
+
+
 def test_its_own_package_comes_before_what_is_installed(tmp_path, monkeypatch):
     """As of a checkout that is newer; mesh_paths come before both, and an empty one is none."""
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path / 'ros'))

@@ -5,14 +5,15 @@ Finds the mesh files of a URDF; all programs search by :func:`mesh_search`.
 
 Meshes are searched for in the search paths, in the package that has the URDF, in the share
 folders of packages in the ament index (AMENT_PREFIX_PATH), and in the folders of
-IK_NODE_DESCRIPTIONS.  A path with ``..`` that leaves these folders is refused.  Symbolic links
-are followed, because ``colcon build --symlink-install`` creates them.  An absolute path, as
-xacro writes it, may lead anywhere: what has the name, the size and the form of a mesh is read.
+IK_NODE_DESCRIPTIONS.  A path with ``..`` that leaves these folders is refused; a relative one may
+lead from the URDF into a search path, which the user has named.  Symbolic links are followed,
+because ``colcon build --symlink-install`` creates them.  An absolute path, as xacro writes it,
+may lead anywhere: what has the name, the size and the form of a mesh is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 import os
 from pathlib import Path
@@ -31,7 +32,6 @@ MAX_MESH_BYTES = 256 * 2**20
 MAX_URI_LENGTH = 1_000
 URDF_FOLDERS = ('urdf', 'robots')  # beside which a checkout has its meshes
 LFS_HEADER = b'version https://git-lfs'
-PATHS_HINT = 'name the folder that has it in mesh_paths'
 
 Resolve = Callable[[str], tuple[Path | None, str]]
 
@@ -62,8 +62,8 @@ def resolve(uri: str, search_paths: Sequence[str | Path] = (),
         ``package://NAME/PATH``, ``file:///PATH``, or a relative or absolute path.  An absolute
         one names its file.
     search_paths : sequence of paths
-        Folders with packages, or with what follows the package name.  They are tried first;
-        empty names are left out.
+        Folders with packages, or with what follows the package name, or the first ``..`` of a
+        relative path.  They are tried first; empty names are left out.
     urdf_folder : path, optional
         Folder of the URDF; None if it came as text.  Relative paths start here.  A package
         may be a parent of this folder, by the name of the folder or by its package.xml.
@@ -77,9 +77,7 @@ def resolve(uri: str, search_paths: Sequence[str | Path] = (),
     folder = None if urdf_folder is None else Path(os.path.abspath(urdf_folder))
     try:
         package, paths = _split(uri)
-        places = [(Path('/'), Path('/'))] if package is None \
-            else list(_places(package, search_paths, folder))
-        return _look(paths, places, package), ''
+        return _look(_candidates(package, paths, search_paths, folder), package, paths[0]), ''
     except UrdfError as error:
         return None, f'{what} {error}'
 
@@ -114,27 +112,46 @@ def _split(uri: str) -> tuple[str | None, list[str]]:
     return package, paths
 
 
-def _places(package: str, search_paths: list[Path],
-            folder: Path | None) -> Iterator[tuple[Path, Path]]:
-    """Yield the folders to start from, each with the folder that must not be left."""
+def _candidates(package: str | None, paths: list[str], search_paths: list[Path],
+                folder: Path | None) -> Iterator[tuple[Path, list[Path]]]:
+    """Yield the files that may be the mesh, each with the folders of which one must have it."""
+    if package is None:
+        places = [(Path('/'), [Path('/')])]
+    elif package:
+        places = ((place, [place]) for place in _package_folders(package, search_paths, folder))
+    else:
+        for place in search_paths:
+            yield from ((_joined(place, _without_way_up(path)), [place]) for path in paths)
+        places = [] if folder is None else [(folder, [_tree_of(folder), *search_paths])]
+    for start, roots in places:
+        yield from ((_joined(start, path), roots) for path in paths)
+
+
+def _joined(start: Path, path: str) -> Path:
+    """Return a file by its path from a folder, before links are followed: ``..`` may not."""
+    return Path(os.path.normpath(start / path.lstrip('/')))
+
+
+def _without_way_up(path: str) -> str:
+    """Return a relative path without the ``..`` that it begins with."""
+    return re.sub(r'^(\.\./)+', '', os.path.normpath(path))
+
+
+def _package_folders(package: str, search_paths: list[Path],
+                     folder: Path | None) -> Iterator[Path]:
+    """Yield the folders that may be a package."""
     for path in search_paths:
-        if package:
-            yield path / package, path / package
-        yield path, path
-    if not package:
-        if folder is not None:
-            yield folder, _tree_of(folder)
-        return
+        yield from (path / package, path)
     if folder is not None:
-        yield from ((above, above) for above in (folder, *folder.parents)
+        yield from (above for above in (folder, *folder.parents)
                     if above.name == package or _is_package(above, package))
     for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
         share = Path(prefix).absolute() / 'share'
         if prefix and (share / 'ament_index/resource_index/packages' / package).is_file():
-            yield share / package, share / package
+            yield share / package
     checkout = package_in(named_folders(), package)
     if checkout is not None:
-        yield checkout, checkout
+        yield checkout
 
 
 def _tree_of(folder: Path) -> Path:
@@ -158,29 +175,29 @@ def _is_package(folder: Path, name: str | None = None) -> bool:
         return False
 
 
-def _look(paths: list[str], places: list[tuple[Path, Path]], package: str | None) -> Path:
-    """Return the first file found; raise UrdfError, with the reason, if there is none."""
-    if not places:
-        raise UrdfError('is missing: ' + (
-            f'no package {quote(package)} is in the ament index; source the workspace that has '
-            f'it, or {PATHS_HINT}' if package
-            else f'the URDF came without a folder; {PATHS_HINT}'))
+def _look(candidates: Iterable[tuple[Path, list[Path]]], package: str | None,
+          path: str) -> Path:
+    """Return the first file that there is; raise UrdfError, with the reason, if there is none."""
     complaint = ''
-    for start, root in places:
-        for path in paths:
-            # Checked before links are resolved: a link may lead outside, `..` may not.
-            file = Path(os.path.normpath(start / path.lstrip('/')))
-            if root not in file.parents:
-                complaint = complaint or f'lies outside {quote(root, 200)}; {PATHS_HINT}'
-                continue
-            fault = file_fault(file)
-            if fault is None:
-                return file
-            if fault:
-                raise UrdfError(fault)
-            complaint = f'is missing: there is no {quote(file, 300)}' + (
-                _other_case(file) or ('' if package is None else f'; {PATHS_HINT}'))
-    raise UrdfError(complaint)
+    hint = f'; name the folder that has {quote(_without_way_up(path), 200)} in mesh_paths'
+    for file, roots in candidates:
+        if not any(root in file.parents for root in roots):
+            complaint = complaint or f'lies outside {quote(roots[0], 200)}' + (
+                '' if package else hint)
+            continue
+        fault = file_fault(file)
+        if fault is None:
+            return file
+        if fault:
+            raise UrdfError(fault)
+        complaint = f'is missing: there is no {quote(file, 300)}' + (
+            _other_case(file) or ('' if package is None else hint))
+    if complaint:
+        raise UrdfError(complaint)
+    raise UrdfError('is missing: ' + (
+        f'no package {quote(package)} is in the ament index; source the workspace that has it, or '
+        'name the folder that has it in mesh_paths' if package
+        else f'the URDF came without a folder{hint}'))
 
 
 def file_fault(file: Path) -> str | None:

@@ -97,7 +97,8 @@ MODEL_ROWS = (
 MESH_PATHS = Row(
     'mesh_paths', (),
     'folders that are searched first for meshes, before the package of urdf_file and those that '
-    'are installed: they contain packages, or the part of a path after the name of the package',
+    'are installed: they contain packages, or the part of a path after the name of the package, '
+    'or after the .. that it begins with',
     live=False, strings=True, fills='mesh_paths')
 
 IK_NODE = (
