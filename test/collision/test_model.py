@@ -9,11 +9,13 @@ from nightly import samples
 import numpy as np
 import pytest
 import robots
+import two_arms
 
 from ik_node.base.errors import ParameterError
 from ik_node.collision.distances import model as model_module
+from ik_node.collision.distances.certificate import certify_edge
 from ik_node.collision.distances.depth import DEPTH_ERROR_M
-from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.model import CollisionModel, NEAR_LINKS_HINT
 from ik_node.collision.scene.scene import Scene
 
 ARMS = 'six_axis_arm', 'parallel_axes_arm', 'ur5', 'panda', 'xarm7'
@@ -257,3 +259,56 @@ def test_a_tool_changes_the_moved_frame_not_the_checked_pairs():
     for q in robots.random_postures(model.chain, 5, 6):
         assert np.array_equal(tooled.distances(q), model.distances(q))
     assert tooled.with_objects(()).chain.has_tool
+
+
+def nearly(model, chain, wanted, count=4000):
+    """Return postures in which the worst pair is of a kind, and too near without a touch."""
+    found = []
+    for q in robots.random_postures(chain, count, 11):
+        worst = None if model.check_many(q[None])[0] else model.worst_pair(q)
+        if worst is not None and worst.distance > 1e-4 and wanted(worst):
+            found.append((q, worst))
+    return found
+
+
+def test_links_that_are_near_by_design():
+    """The sentence names two remedies, with each of which these two are no fault any more."""
+    chain = robots.chain('six_axis_arm')
+    model = model_of('six_axis_arm', margin=0.03)
+    found = nearly(model, chain, lambda worst: True)
+    assert len(found) > 5
+    for q, worst in found[:20]:
+        assert str(worst).endswith(f' mm are required{NEAR_LINKS_HINT}')
+        for other in (model.with_disabled_pairs([worst.names]),
+                      model.with_objects((), margin=0.9 * worst.distance)):
+            left = None if other.check_many(q[None])[0] else other.worst_pair(q)
+            assert left is None or {*left.names} != {*worst.names}
+    # On the way there it is the same two, or others that are reached before.
+    ways = [certify_edge(model, np.zeros(6), q) for q, _ in found]
+    near = [way for way in ways if way is not None and 0.0 < way.distance]
+    assert near and all(NEAR_LINKS_HINT in way.words for way in near)
+    assert all(NEAR_LINKS_HINT not in way.words for way in ways
+               if way is not None and way.distance <= 0.0)
+
+
+def test_what_is_not_near_by_design():
+    """An object, links of two arms, what overlaps, and what is far enough."""
+    chain = robots.chain('six_axis_arm')
+    model = model_of('six_axis_arm', margin=0.03).with_objects(scene_of('six_axis_arm'))
+    names = {body.name for body in model.objects}
+    found = nearly(model, chain, lambda worst: names & {*worst.names}, 1000)
+    assert found and all(str(worst).endswith('mm are required') for _, worst in found)
+    seen = set()
+    for q in robots.random_postures(chain, 500, 12):
+        worst = model.worst_pair(q)
+        if worst.distance <= 0.0 or worst.distance > worst.required:
+            assert NEAR_LINKS_HINT not in str(worst)
+            seen.add(worst.distance <= 0.0)
+    assert seen == {True, False}
+    two = two_arms.model().with_objects((), margin=0.1)
+    seen = set()
+    for _, worst in nearly(two, two_arms.TREE, lambda worst: True, 3000):
+        across = {'left', 'right'} == {name.split('_')[0] for name in worst.names}
+        assert (NEAR_LINKS_HINT in str(worst)) is not across
+        seen.add(across)
+    assert seen == {True, False}

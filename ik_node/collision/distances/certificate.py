@@ -32,7 +32,7 @@ from ik_node.collision.distances.check import (
     place_parts,
     signed_distance,
 )
-from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.model import CollisionModel, NEAR_LINKS_HINT
 from ik_node.collision.distances.sweeps import relative_sweep, shift, shift_along, write_twists
 from ik_node.kinematics.kernels import compiled, inner, small
 
@@ -86,6 +86,8 @@ class Contact:
         Of both at the start, m, if that is less than the margin; else infinite.
     swept : bool
         Whether joints beside the arm that move may bring them nearer.
+    by_design : bool
+        Whether both are links of one arm, which may pass each other so near by its design.
 
     """
 
@@ -94,6 +96,7 @@ class Contact:
     distance: float
     at_start: float = np.inf
     swept: bool = False
+    by_design: bool = False
 
     @property
     def words(self) -> str:
@@ -108,7 +111,7 @@ class Contact:
             if self.distance <= self.at_start < np.inf else ''
         return f'{first} and {second} would {near}{nearer}' + (
             ', and may come nearer as joints beside the arm move (wait until these rest)'
-            if self.swept else '')
+            if self.swept else NEAR_LINKS_HINT if self.by_design and self.distance > 0.0 else '')
 
 
 def allowed_distances(model: CollisionModel, q: np.ndarray, work: CheckWork | None = None,
@@ -178,7 +181,7 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
     return Contact(float(begins[segment]) + t, model.names_of(k), model.distance_of(k, q),
                    float(allowed[k]) + START_SLACK_M if allowed[k] < model.margins[k]
-                   else np.inf, bool(model.swept[k]))
+                   else np.inf, bool(model.swept[k]), model.one_carries_other(k))
 
 
 def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> Contact | None:

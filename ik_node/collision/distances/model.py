@@ -49,6 +49,8 @@ FAR_ENOUGH_M = 0.05         # beyond it the distance of two links does not matte
 MAX_DEPTHS = 32             # pairs whose depth is computed: in about 5 ms
 NONE_FREE = np.empty(0, dtype=bool)  # of no posture it is asked whether it is free
 USED_DISTANCE_SHARE = 0.5   # of the usual distance of two links that they must keep at most
+NEAR_LINKS_HINT = (' (if they pass each other so by design, leave out the pair by an SRDF, '
+                   'collision.srdf_file, or lower collision.margin)')
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ class WorstPair:
         m.
     swept : bool
         Whether that is for joints beside the arm that move.
+    by_design : bool
+        Whether both are links of one arm, which may pass each other so near by its design.
 
     """
 
@@ -89,16 +93,17 @@ class WorstPair:
     distance: float
     required: float
     swept: bool = False
+    by_design: bool = False
 
     def __str__(self) -> str:
         """Return which two they are, and how near or how deep, in words."""
         both = ' and '.join(map(quote, self.names))
         if self.distance <= 0.0:
             return f'{both} overlap by {-1e3 * self.distance:.1f} mm'
+        hint = ' while joints beside the arm move (wait until these rest)' if self.swept \
+            else NEAR_LINKS_HINT if self.by_design and self.distance <= self.required else ''
         return f'{both} are {1e3 * self.distance:.1f} mm apart, and ' \
-               f'{1e3 * self.required:.1f} mm are required' \
-               + (' while joints beside the arm move (wait until these rest)' if self.swept
-                  else '')
+               f'{1e3 * self.required:.1f} mm are required{hint}'
 
 
 @dataclass(frozen=True, eq=False)
@@ -453,7 +458,7 @@ class CollisionModel:
             lacking[k] = distances[k] - self.margins[k]
         k = int(lacking.argmin())
         return WorstPair(self.names_of(k), float(distances[k]), float(self.margins[k]),
-                         bool(self.swept[k]))
+                         bool(self.swept[k]), self.one_carries_other(k))
 
     def _cores_overlap(self, distances: np.ndarray) -> np.ndarray:
         """Return of which pairs, (K,) bool, the distance is not known because they overlap."""
@@ -476,6 +481,21 @@ class CollisionModel:
         """Return the names of the two bodies of a pair."""
         a, b = self.pairs.pairs[k]
         return self._names[a], self._names[b]
+
+    def one_carries_other(self, k: int) -> bool:
+        """Return whether both bodies of a pair are links, one of which carries the other."""
+        parts = self.pairs.pairs[k]
+        if parts.max() >= self._link_parts:
+            return False
+        one, other = self.pairs.shapes.ints[parts, 1].tolist()
+        return one in self._carriers(other) or other in self._carriers(one)
+
+    def _carriers(self, frame: int) -> list[int]:
+        """Return the moving frames that carry another, down to the base."""
+        found = [self._carrier(frame)]
+        while found[-1] > 0:
+            found.append(self._carrier(found[-1]))
+        return found
 
     def _place_links(self, others: Mapping[str, OtherJoint]) -> None:
         self.others = dict(others)
@@ -518,7 +538,8 @@ class CollisionModel:
         self.pairs = paired(self._moving, shapes, [numbers[key] for key in keys], table)
         ends = self.pairs.pairs[self.pairs.blocks[:, 2]].max(axis=1, initial=-1)
         self._spare_work: list[CheckWork] = []
-        self._link_blocks = int(np.count_nonzero(ends < sum(owner < count for owner in owners)))
+        self._link_parts = sum(owner < count for owner in owners)
+        self._link_blocks = int(np.count_nonzero(ends < self._link_parts))
         usual = np.full(len(self.pairs.pairs), np.inf)
         both = np.sort(np.array(owners, dtype=np.int64)[self.pairs.pairs], axis=1)
         for k in np.flatnonzero(both[:, 1] < count):
