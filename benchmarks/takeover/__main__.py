@@ -38,7 +38,7 @@ from benchmarks.takeover.controllers import (
     simulated_controller,
     spin_for,
 )
-from benchmarks.takeover.judge import Findings, judge_states, UnseenError
+from benchmarks.takeover.judge import Findings, judge, judge_states, UnseenError
 from ik_node.kinematics.arm import load_urdf
 from ik_node.motion.trajectory.sampling import states_at
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
@@ -107,6 +107,8 @@ def measured(recorder: Recorder, goals: int) -> tuple[list[Findings], list[float
 
     Motions of which nothing was recorded have no findings.
     """
+    # Ours shows at a stamp where the arm is; the real one what it commanded in the cycle before.
+    judged = judge if recorder.simulated else judge_states
     random = np.random.default_rng(0)
     recorder.go(np.add(READY, SPREAD))
     spin_for(recorder, 0.8)
@@ -120,8 +122,8 @@ def measured(recorder: Recorder, goals: int) -> tuple[list[Findings], list[float
     for begin, end in zip(asked, [*asked[1:], np.inf]):
         chosen = (stamps >= begin) & (stamps < end)
         with suppress(UnseenError):
-            found.append(judge_states(stamps[chosen], q[chosen], qd[chosen], recorder.rate,
-                                      ACCELERATION))
+            found.append(judged(stamps[chosen], q[chosen], qd[chosen], recorder.rate,
+                                ACCELERATION))
         before = [sent for sent in recorder.sent if sent[0] < begin]
         if before:
             chosen = (stamps > before[-1][0]) & (stamps < end)
@@ -176,7 +178,7 @@ def system(options: argparse.Namespace, rate: float, output: str) -> Iterator[Re
     """Run controller, node and recorder."""
     joints = load_urdf(URDF).joint_names
     recorder = Recorder(joints)
-    recorder.rate = rate
+    recorder.rate, recorder.simulated = rate, options.simulated
     run = simulated_controller if options.simulated else real_controller
     try:
         with TemporaryDirectory() as name, \

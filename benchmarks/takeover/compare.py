@@ -145,7 +145,9 @@ def simulated(joints, stamps, q, desired, taken) -> np.ndarray:
 
 def compared(joints, cycles, sent, desired) -> float:
     """Return the largest difference (rad) between what both commanded."""
-    stamps, q, _ = map(np.array, zip(*cycles))
+    stamps, q, qd = map(np.array, zip(*cycles))
+    # What the real one shows was due a period after the cycle before, ours is at its stamp.
+    q[1:] += qd[1:] * (np.diff(stamps) - 1.0 / RATE_HZ)[:, None]
     chosen: dict[int, JointTrajectory] = {}
     for number, (time, message) in enumerate(sent):
         until = sent[number + 1][0] if number + 1 < len(sent) else np.inf

@@ -108,7 +108,7 @@ def judge(times: np.ndarray, q: np.ndarray, qd: np.ndarray, rate: float, acceler
 def judge_states(stamps: np.ndarray, q: np.ndarray, qd: np.ndarray, rate: float,
                  acceleration: float) -> Findings:
     """
-    Judge a controller by the joint states of an arm that follows its commands at once.
+    Judge a real controller by the joint states of hardware that mirrors its commands.
 
     Parameters
     ----------

@@ -103,6 +103,7 @@ class SimulatedController:
         self._continuous = continuous
         self._defaults = self._tolerances = Tolerances.none(len(self.joints))
         self._command = MotionState.at_rest(q)
+        self._due: float | None = None  # path time at which the command is; None if it holds
         self._command_time = self._last = 0.0
         # Path time and points count from here: seconds since 1970 would be too coarse.
         self._origin = 0        # s
@@ -187,7 +188,8 @@ class SimulatedController:
         Returns
         -------
         MotionState
-            Measured state at `now`, after the command of the previous cycle.
+            Measured state at `now`: joints that follow immediately are where their trajectory is
+        at that time, though a cycle may come early or late.
 
         """
         step = now - self._last
@@ -200,8 +202,10 @@ class SimulatedController:
     def _cycle(self, now: float, period: float, receives: bool) -> MotionState:
         elapsed = max(now - self._last, 0.0)  # a clock may be set back
         scale = self.options.speed_scaling
-        self.plant.step(MotionState(self._command.q, scale * self._command.qd,
-                                    scale**2 * self._command.qdd), elapsed)
+        command = self._command if self._due is None else \
+            self._sampler.sample(self._due + scale * (elapsed - period))
+        self.plant.step(MotionState(command.q, scale * command.qd, scale**2 * command.qdd),
+                        elapsed)
         self.state = self._sensors.measure(self.plant.state)
         if self.options.silent:
             self._fall_silent()
@@ -214,7 +218,7 @@ class SimulatedController:
             self.feedback = Feedback(desired, self.state, self._error(desired))
             command = self._sampler.sample(self._path_time + period)
             if self._within_tolerance(self.feedback.error, started):
-                self._command = command
+                self._command, self._due = command, self._path_time + period
         self._command_time = now
         return self.state
 
@@ -282,7 +286,7 @@ class SimulatedController:
 
     def _hold(self) -> None:
         """Hold at the measured position."""
-        self._sampler = None
+        self._sampler = self._due = None
         self._monitored = False
         self._command = MotionState.at_rest(self.state.q)
 

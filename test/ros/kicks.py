@@ -5,24 +5,21 @@
 from harness import positions_of, stamp_of
 import numpy as np
 
-from benchmarks.takeover.judge import judge_states
+from benchmarks.takeover.judge import judge
 
 ACCELERATION = 2.0  # rad/s^2, the limit in these tests
 LAGGING_ACCELERATION = 8.0  # rad/s^2, the bound for an arm that lags behind its controller
 
 
-def sharpest(states, lagging: bool = False, apart: int = 4) -> float:
+def sharpest(states, apart: int = 4) -> float:
     """
     Return the largest change of a joint's velocity per second.
 
-    From positions and mean velocities over `apart` messages, because a Python process
-    updates only roughly on time.  The limit is 2 in these tests; a splice that leaves
-    the trajectory gives 15 or more.
+    From positions and mean velocities over `apart` messages.  The limit is 2 in these tests; a
+    splice that leaves the trajectory gives 15 or more.
     """
     t = np.array([stamp_of(message) for _, message in states])
     q = np.array([positions_of(message) for _, message in states])
-    if not lagging:  # its position is the command of the update before
-        t, q = t[:-1], q[1:]
     qd = (q[apart:] - q[:-apart]) / (t[apart:] - t[:-apart])[:, None]
     middle = 0.5 * (t[apart:] + t[:-apart])
     return float((np.abs(qd[apart:] - qd[:-apart])
@@ -35,7 +32,7 @@ def kicks(states, rate: float = 100.0) -> list[str]:
 
     The arm follows its commands immediately; the controller has `rate` (Hz).
     """
-    found = judge_states(*(np.array(values) for values in zip(*(
+    found = judge(*(np.array(values) for values in zip(*(
         (stamp_of(message), message.position, message.velocity) for _, message in states))),
         rate, ACCELERATION)
     return found.faults(ACCELERATION)
@@ -43,6 +40,6 @@ def kicks(states, rate: float = 100.0) -> list[str]:
 
 def no_kick(arm) -> None:
     """Print the largest acceleration of a lagging arm since it was lent, and bound it."""
-    kick = sharpest(arm.states, lagging=True)
+    kick = sharpest(arm.states)
     print(f'\nlargest acceleration: {kick:.2f} rad/s^2')
     assert kick < LAGGING_ACCELERATION

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms and two simulated controllers as processes: one clock, no collision, one answer."""
 
-from arms_rig import READY, running, SIM_PERIOD_S, SIMULATED
+from arms_rig import READY, running, SIMULATED
 from geometry_msgs.msg import Pose, PoseArray
 from harness import once_each, reasons
 import numpy as np
@@ -38,9 +38,7 @@ def offsets(probe, name):
     """
     Return by how much the clock of a controller is behind the stamp of its trajectory, (k,), s.
 
-    From what it commands: where the joints are on the straight way of the last trajectory.  A
-    controller commands in each cycle what is due one period later, and publishes it with the
-    stamp of the next cycle.
+    From the joint states: where the joints are on the straight way of the last trajectory.
     """
     message = probe.sent[name][-1]
     times = np.array([p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec
@@ -49,16 +47,15 @@ def offsets(probe, name):
     begin = message.header.stamp.sec % 10_000 + 1e-9 * message.header.stamp.nanosec
     way = states[-1, 0] - states[0, 0]
     stamps, q = recorded(probe, list(message.joint_names))
-    share = ((q - states[0, 0]) @ way / (way @ way))[1:]
-    due, in_time = stamps[:-1] + SIM_PERIOD_S, np.diff(stamps) < 1.4 * SIM_PERIOD_S
-    under_way = (share > 0.05) & (share < 0.95) & (due > begin) & in_time
+    share = (q - states[0, 0]) @ way / (way @ way)
+    under_way = (share > 0.05) & (share < 0.95) & (stamps > begin)
     # The planned share on a fine grid, by the quintics between the points.
     shares = states @ way / (way @ way)
     shares[:, 0] -= states[0, 0] @ way / (way @ way)
     fine = np.linspace(times[0], times[-1], 50_001)
     from scipy.interpolate import BPoly
     planned = BPoly.from_derivatives(times, shares.tolist())(fine)
-    return due[under_way] - begin - np.interp(share[under_way], planned, fine)
+    return stamps[under_way] - begin - np.interp(share[under_way], planned, fine)
 
 
 def assert_apart(probe):

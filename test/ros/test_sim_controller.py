@@ -6,6 +6,7 @@ from builtin_interfaces.msg import Duration
 from harness import ARM, latest, process, READY, stamp_of
 import numpy as np
 import pytest
+from rclpy.duration import Duration as Span
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
@@ -51,6 +52,23 @@ def test_moves_and_holds(sim):
     sim.spin_for(0.3)
     assert np.abs(latest(sim) - target).max() < 1e-12
     assert not any(sim.states[-1][1].velocity)
+
+
+def test_each_state_has_its_stamp(sim):
+    """The joints are where the trajectory is at the stamp, however late the process is."""
+    begin = sim.get_clock().now() + Span(seconds=0.3)
+    motion = trajectory(np.array(READY) + 0.5, 1.0)
+    motion.points.insert(0, trajectory(READY, 0.0).points[0])
+    motion.header.stamp = begin.to_msg()
+    sim.commands.publish(motion)
+    sim.states.clear()
+    sim.wait(lambda: sim.states and np.array_equal(sim.states[-1][1].position,
+                                                   np.array(READY) + 0.5))
+    s = np.clip([stamp_of(message) - stamp_of(motion) for _, message in sim.states], 0.0, 1.0)
+    q = np.array([message.position for _, message in sim.states])
+    along = 0.5 * (10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5)
+    assert np.count_nonzero((s > 0.0) & (s < 1.0)) > 50
+    assert np.abs(q - READY - along[:, None]).max() < 1e-6
 
 
 @pytest.mark.fault('controller', 'nonsense for the simulated controller',

@@ -69,6 +69,26 @@ def test_stamp_zero_starts_at_the_first_update_after_arrival():
     assert np.array_equal(states[0].q, HOME)
 
 
+@pytest.mark.parametrize('scale', [1.0, 0.4])
+def test_the_state_is_that_of_its_time(scale):
+    """Though cycles come early, late, or some periods after one another."""
+    random, way = np.random.default_rng(3), np.array([1.0, -2.0, 0.5])
+    simulated = controller(options=ControllerOptions(speed_scaling=scale))
+    simulated.offer(message([(1.0, HOME + way, np.zeros(3), np.zeros(3))]), NOW)
+    simulated.update(NOW, PERIOD)
+    now = NOW
+    for step in random.choice([0.1, 0.7, 1.0, 1.3, 1.49, 3.2, 7.0], 150):
+        now += step * PERIOD
+        simulated.update(now, PERIOD)
+        # The period for which a command is sampled ahead is not scaled.
+        s = min(scale * (now - NOW) + (1.0 - scale) * PERIOD, 1.0)
+        assert np.allclose(simulated.state.q - HOME,
+                           (10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5) * way, atol=1e-9)
+        assert np.allclose(simulated.state.qd,
+                           scale * (30.0 * s**2 - 60.0 * s**3 + 30.0 * s**4) * way, atol=1e-9)
+    assert s == 1.0
+
+
 def test_the_command_is_sampled_one_period_ahead():
     """After the update at t the joints reach at t + period where they are due then."""
     simulated = controller()
