@@ -14,6 +14,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from ik_node.base.errors import IkNodeError
+from ik_node.model.description.xacro_file import urdf_text
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 SHARE_FOLDER = Path(get_package_share_directory('ik_node'))
@@ -23,7 +25,8 @@ SIMULATED_ARMS = {'left_controller': ('base_link', 'left_tool'),
                   'right_controller': ('torso', 'right_tool')}
 
 LAUNCH_ARGUMENTS = {
-    'urdf': (str(SHARE_FOLDER / 'urdf/two_arms.urdf'), 'the robot: a .urdf file'),
+    'urdf': (str(SHARE_FOLDER / 'urdf/two_arms.urdf'),
+             'the robot: a .urdf or .xacro file; a .xacro file is run as a program'),
     'params_file': (str(SHARE_FOLDER / 'config/two_arms.yaml'),
                     'parameters of ik_arms: tips, controllers and their joints'),
     'simulate': ('true', 'start the simulated controllers of urdf/two_arms.urdf; false: real ones '
@@ -48,9 +51,12 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     path = Path(value['urdf']).expanduser()
     if not path.is_file():
         raise RuntimeError(f'urdf:={value["urdf"]}: there is no file {path}')
+    try:
+        text = urdf_text(path, {})
+    except IkNodeError as error:
+        raise RuntimeError(f'urdf:={value["urdf"]}: {error}') from None
     description = {'urdf_file': str(path.absolute()),  # beside which there may be meshes
-                   'robot_description': ParameterValue(path.read_text(encoding='utf-8'),
-                                                       value_type=str)}
+                   'robot_description': ParameterValue(text, value_type=str)}
     clock = {'use_sim_time': value['use_sim_time'] == 'true'}
 
     def node(executable: str, *parameters: object, package: str = 'ik_node',

@@ -99,8 +99,8 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             'joint_state_broadcaster', preset.controller or DEFAULT_CONTROLLER,
             '--param-file', str(controllers)]),
         included('ik_node', 'ik.launch.py', robot=value['robot'], simulate='false',
-                 controller=preset.controller or DEFAULT_CONTROLLER, rviz=value['rviz'],
-                 use_sim_time=str(clock['use_sim_time']).lower()),
+                 state_publisher='false', controller=preset.controller or DEFAULT_CONTROLLER,
+                 rviz=value['rviz'], use_sim_time=str(clock['use_sim_time']).lower()),
         RegisterEventHandler(OnShutdown(
             on_shutdown=lambda *_: controllers.unlink(missing_ok=True))),
     ]

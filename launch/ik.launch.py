@@ -15,7 +15,7 @@ from tempfile import NamedTemporaryFile
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnShutdown
-from launch.substitutions import Command, LaunchConfiguration
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 import yaml
@@ -23,7 +23,7 @@ import yaml
 from ik_node.base.errors import IkNodeError
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
-from ik_node.model.description.xacro_file import is_xacro
+from ik_node.model.description.xacro_file import urdf_text
 from ik_node.model.user_files.plain_yaml import YAML_ERRORS
 from ik_node.model.user_files.presets import (
     description_file,
@@ -56,6 +56,9 @@ LAUNCH_ARGUMENTS = {
                    'joint_trajectory_controller; empty: joint_trajectory, as the simulated one'),
     'simulate': ('true', 'start the simulated controller; false: a real one listens',
                  ('true', 'false')),
+    'state_publisher': ('true', 'start robot_state_publisher, unless the driver of a preset has '
+                        'started it; false: another launch file has, for the same robot',
+                        ('true', 'false')),
     'rviz': ('true', 'start RViz, and the handle of the goal where interactive_markers is '
              'installed', ('true', 'false')),
     'viewer': ('false', 'start the view in the browser, http://127.0.0.1:8080',
@@ -90,9 +93,10 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the nodes that the arguments ask for, and their event handlers."""
     value = {name: LaunchConfiguration(name).perform(context) for name in LAUNCH_ARGUMENTS}
     preset = chosen_preset(value)
-    urdf, missing, file = robot_description(value['urdf'], preset, context)
-    # Whose driver runs has robot_state_publisher, too.
-    driven = preset is not None and value['simulate'] == 'false' \
+    urdf, missing, file = robot_description(value['urdf'], preset)
+    # Whose driver runs has robot_state_publisher, too, and its description is on the topic.
+    publishes = value['state_publisher'] == 'true'
+    driven = publishes and preset is not None and value['simulate'] == 'false' \
         and is_default('urdf', value['urdf'])
     if missing and not driven:
         raise RuntimeError(missing)
@@ -124,7 +128,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     nodes = []
     if missing:
         nodes.append(LogInfo(msg=f'~/home moves to the middle of the joints: {missing}'))
-    if not driven:
+    if publishes and not driven:
         nodes.append(node('robot_state_publisher', description, asked('frame_prefix'),
                           package='robot_state_publisher'))
     nodes.append(
@@ -227,8 +231,7 @@ def parameters_in(file: Path) -> set[str]:
             for name in names(node.get('ros__parameters'))}
 
 
-def robot_description(urdf: str, preset: Preset | None,
-                      context: LaunchContext) -> tuple[str, str, Path | None]:
+def robot_description(urdf: str, preset: Preset | None) -> tuple[str, str, Path | None]:
     """Return the URDF text, or why it is missing, and its file; xacro is expanded."""
     if preset is not None and is_default('urdf', urdf):
         try:
@@ -245,6 +248,7 @@ def robot_description(urdf: str, preset: Preset | None,
                                'setup.bash is not sourced') from None
     if not path.is_file():
         raise RuntimeError(f'urdf:={urdf}: there is no file {path}')
-    if is_xacro(path.read_bytes()):
-        return Command(['xacro ', f'"{path}"']).perform(context), '', path.absolute()
-    return path.read_text(encoding='utf-8'), '', path.absolute()
+    try:
+        return urdf_text(path, {}), '', path.absolute()
+    except IkNodeError as error:
+        raise RuntimeError(f'urdf:={urdf}: {error}') from None

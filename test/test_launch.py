@@ -20,10 +20,9 @@ if shutil.which('ros2') is None:
     pytest.skip('the ros2 command is not installed', allow_module_level=True)
 
 LAUNCH = ['ros2', 'launch', 'ik_node', 'ik.launch.py']
-ARGUMENTS = ('robot', 'urdf', 'base_link', 'tip_link', 'controller', 'simulate', 'rviz', 'viewer',
-             'handheld', 'autostart', 'namespace', 'frame_prefix', 'named_poses', 'tools',
-             'use_sim_time',
-             'params_file')
+ARGUMENTS = ('robot', 'urdf', 'base_link', 'tip_link', 'controller', 'simulate', 'state_publisher',
+             'rviz', 'viewer', 'handheld', 'autostart', 'namespace', 'frame_prefix', 'named_poses',
+             'tools', 'use_sim_time', 'params_file')
 
 
 def send(*arguments):

@@ -3,6 +3,7 @@
 """What the launch files would start for a preset: nodes, their parameters and names."""
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,51 @@ def test_a_preset_with_the_driver_of_its_vendor(started, mine):
     assert list(node['solver.preferred_positions']) == HOME
 
 
+def test_a_preset_on_another_state_publisher(started, mine):
+    """As hardware.launch.py starts it: the description is known, and where its meshes are."""
+    found = nodes(started('ik.launch.py', robot=mine, rviz='false', simulate='false',
+                          state_publisher='false', viewer='true'))
+    assert set(found) == {'ik_node', 'ik_viewer'}
+    for node, namespace, _ in found.values():
+        assert 'six_axis_arm' in node['robot_description'] and namespace.strip('/') == 'maker'
+        assert node['urdf_file'] == f'{ROOT}/urdf/six_axis_arm.urdf'
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """Return a .xacro file that finds another one in a package of IK_NODE_DESCRIPTIONS."""
+    package = tmp_path / 'sources/maker_arms'
+    package.mkdir(parents=True)
+    (package / 'package.xml').write_text('<package><name>maker_arms</name></package>')
+    for name in ('six_axis_arm', 'two_arms'):
+        (package / f'{name}.xacro').write_text((ROOT / f'urdf/{name}.urdf').read_text())
+    monkeypatch.setenv('IK_NODE_DESCRIPTIONS', str(tmp_path / 'sources'))
+
+    def mine(name):
+        file = tmp_path / f'mine/{name}.urdf.xacro'
+        file.parent.mkdir(exist_ok=True)
+        file.write_text('<robot name="mine" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+                        f'<xacro:include filename="$(find maker_arms)/{name}.xacro"/></robot>')
+        return file
+
+    return mine
+
+
+@pytest.mark.parametrize('launch_file, name, executable', [
+    ('ik.launch.py', 'six_axis_arm', 'ik_node'), ('arms.launch.py', 'two_arms', 'ik_arms')])
+def test_a_xacro_file(started, checkout, launch_file, name, executable):
+    """It is expanded as the nodes do it, with packages of IK_NODE_DESCRIPTIONS."""
+    file = checkout(name)
+    known = os.environ['AMENT_PREFIX_PATH']
+    node, _, _ = nodes(started(launch_file, urdf=file, rviz='false'))[executable]
+    text = node['robot_description']
+    assert 'xacro:include' not in text and parse_urdf(text).joints
+    assert node['urdf_file'] == str(file) and os.environ['AMENT_PREFIX_PATH'] == known
+    file.write_text(file.read_text().replace('maker_arms', 'no_such_package'))
+    with pytest.raises(RuntimeError, match="urdf:=.*: xacro cannot expand .*'no_such_package'"):
+        started(launch_file, urdf=file, rviz='false')
+
+
 def test_arguments_win_over_the_preset(started, mine, tmp_path):
     """Links, controller, namespace, description and a parameter file of one's own."""
     limits = tmp_path / 'limits.yaml'
@@ -138,9 +184,10 @@ def test_a_bad_preset_is_one_sentence(started, mine, text, words):
 
 
 def test_show_args_lists_the_presets(started):
-    """In the description of the argument robot, of both launch files."""
-    for file in (ROOT / 'launch').glob('*.launch.py'):
-        declared, = (action for action in loaded(file).generate_launch_description().entities
+    """In the description of the argument robot, of both launch files that have it."""
+    for file in ('ik.launch.py', 'hardware.launch.py'):
+        declared, = (action for action in
+                     loaded(ROOT / 'launch' / file).generate_launch_description().entities
                      if getattr(action, 'name', '') == 'robot')
         assert 'six_axis_arm, so101, ur10e' in declared.description
 
@@ -186,6 +233,7 @@ def test_hardware(started, mine, hardware, executables, plugin):
                 dict(action.launch_arguments)
                 for action in actions if isinstance(action, IncludeLaunchDescription)}
     assert included['ik.launch.py']['simulate'] == 'false'
+    assert included['ik.launch.py']['state_publisher'] == 'false'
     assert included['ik.launch.py']['controller'] == 'arm_controller'
     assert included['ik.launch.py']['use_sim_time'] == str(hardware != 'mock').lower()
     assert ('gz_sim.launch.py' in included) == (hardware == 'gz')
