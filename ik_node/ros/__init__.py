@@ -4,6 +4,7 @@
 ROS without an arm: what every node and client of this package shares.
 
     action_client       A thin client of the action follow_joint_trajectory
+    answer_publisher    Answers of a node
     controller_manager  Names of controllers, and what their manager of ros2_control says of them
     description         The robot description: from a parameter, a file, or the latched topic
     repeated_stop       A stop that is asked for until the arm is being stopped
