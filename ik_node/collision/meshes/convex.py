@@ -23,7 +23,7 @@ SHARPEST_CORNER = 0.5  # cosine between a corner's direction and the normal of a
 MIN_GAIN_OF_WALLS = 0.03  # volume that they save, by that of one hull
 VERTICES_PER_ROUND = 80   # added to a thinned hull before the distances are computed again
 GROWTH_ROUNDS = 2         # in which the faces of a thinned hull are moved outwards
-DISTANCE_BLOCK = 10_000   # points whose distances to a hull are computed at once
+DISTANCE_BLOCK = 200      # points whose distances to a hull are computed at once, in the cache
 MIXING_WEIGHTS = 1.0, 0.7548776662, 0.5698402910  # of coordinates: one number of a point
 
 
