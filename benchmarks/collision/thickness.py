@@ -17,6 +17,7 @@ from ik_node.collision.meshes.mesh_triangles import read_mesh, triangles_of
 from ik_node.model.description.shapes import link_shapes
 
 HULL_POINTS = 400  # of each, where the distance of the mesh is measured
+GAP_M = 2e-5       # between the hulls of both sides of a cut: no boundary of their union
 
 
 def thickness_rows(name: str) -> list[str]:
@@ -58,7 +59,7 @@ def thickness(triangles: np.ndarray, hulls: list[np.ndarray] | tuple[np.ndarray,
         for other in bodies:
             if other is not body:
                 points = points[(points @ other.equations[:, :3].T
-                                 + other.equations[:, 3]).max(axis=1) > 1e-7]
+                                 + other.equations[:, 3]).max(axis=1) > GAP_M]
         for point in points:
             most = max(most, coal.distance(
                 mesh, coal.Transform3s(), coal.Sphere(1e-6), coal.Transform3s(np.eye(3), point),
