@@ -9,12 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ik_node.base.argument_values import finite, node_name, tolerance
-from ik_node.base.errors import ParameterError
-from ik_node.base.se3 import rotation_from_quaternion
-from ik_node.base.text import shown
 from ik_node.ros.messages.goal_kinds import (
     FREEABLE_OPTIONS,
     goal_options,
@@ -148,19 +143,3 @@ def _add_orientation(parser: argparse.ArgumentParser, prefix: str, what: str) ->
                               '--frame other than the base that of the frame)'))
     turn.add_argument(f'--{prefix}quat', nargs=4, type=float, metavar=('X', 'Y', 'Z', 'W'),
                       help=f'{what} as a quaternion')
-
-
-def rotation_from(quaternion: np.ndarray) -> np.ndarray:
-    """
-    Return the rotation matrix (3, 3) of a quaternion x, y, z, w of any length but 0.
-
-    Raises
-    ------
-    ParameterError
-        If its length is 0 or not finite.
-
-    """
-    length = np.linalg.norm(quaternion)
-    if not 0.0 < length < np.inf:
-        raise ParameterError(f'the quaternion {shown(list(quaternion))} has no direction')
-    return rotation_from_quaternion(quaternion / length)

@@ -25,7 +25,6 @@ from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
 from ik_node.tools.arguments.compare_methods import parse
-from ik_node.tools.arguments.send_goal import rotation_from
 from ik_node.tools.compare import compare_runs as compare_plots
 from ik_node.tools.compare.compare_runs import (
     ALONE_METHODS,
@@ -40,7 +39,7 @@ from ik_node.tools.compare.compare_runs import (
     Runner,
     write_json,
 )
-from ik_node.tools.plots.figures import unit
+from ik_node.tools.plots.figures import rotation_from, unit
 
 ALL_METHODS = (PRODUCTION_METHOD, *TEXTBOOK_METHODS)
 

@@ -37,8 +37,15 @@ from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.node.robot.settings import make_settings, Settings, start_options
 from ik_node.solver.goal import Goal
 from ik_node.tools.arguments.plot_trajectory import parse
-from ik_node.tools.arguments.send_goal import rotation_from
-from ik_node.tools.plots.figures import add_legend, LINE_COLOURS, new_figure, save, style, unit
+from ik_node.tools.plots.figures import (
+    add_legend,
+    LINE_COLOURS,
+    new_figure,
+    rotation_from,
+    save,
+    style,
+    unit,
+)
 from ik_node.tools.plots.trajectory_files import (
     make_recording,
     read_recording,

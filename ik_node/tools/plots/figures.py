@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_node.base.errors import ParameterError
+from ik_node.base.se3 import rotation_from_quaternion
 from ik_node.base.system import require_matplotlib
+from ik_node.base.text import shown
 from ik_node.model.chain import Chain
 
 if TYPE_CHECKING:
@@ -124,3 +127,19 @@ def save(figure: Figure, file: Path) -> None:
     figure.canvas.draw()
     pixels = np.asarray(figure.canvas.buffer_rgba())
     Image.fromarray(pixels).convert('RGB').quantize(256).save(file, optimize=True)
+
+
+def rotation_from(quaternion: np.ndarray) -> np.ndarray:
+    """
+    Return the rotation matrix (3, 3) of a quaternion x, y, z, w of any length but 0.
+
+    Raises
+    ------
+    ParameterError
+        If its length is 0 or not finite.
+
+    """
+    length = np.linalg.norm(quaternion)
+    if not 0.0 < length < np.inf:
+        raise ParameterError(f'the quaternion {shown(list(quaternion))} has no direction')
+    return rotation_from_quaternion(quaternion / length)
