@@ -206,6 +206,8 @@ def _thinned(trajectory: Trajectory, robot: Robot, limits: MotionLimits,
 
     """
     settings, chain = robot.settings, robot.chain
+    if not settings.controller_max_points:
+        return trajectory
     try:
         fewer = for_controller(trajectory, settings.controller_max_points,
                                levers_of(chain, chain.reach),
