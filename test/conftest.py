@@ -23,12 +23,12 @@ GC_THRESHOLD = 50_000  # new objects between two collections of garbage; Python'
 # Files that take longest: processes begin with them.  First those that judge motion in real time,
 # in an order in which six processes end at about the same time.
 LONGEST_FIRST = (*(f'ros/test_{name}.py' for name in (
-    'stream', 'takeover', 'position_output', 'jog', 'takeover_by_action', 'interruption',
+    'stream', 'takeover', 'position_output', 'jog', 'takeover_by_action',
     'stream_commands', 'late_trajectories', 'sim_faults', 'stream_ends', 'stream_takeover',
     'interruption_of_paths',
     'client', 'viewer_page', 'doctor', 'goal_kinds', 'start_and_end', 'fault_process', 'watching',
     'action_output', 'send_goal', 'demo', 'teach', 'joint_states', 'fault_graph', 'collisions',
-    'client_ends', 'lifecycle', 'large_scenes', 'arms_faults', 'parameters', 'fault_states',
+    'client_ends', 'lifecycle', 'large_scenes', 'arms_faults', 'parameters',
     'scene_topics', 'pause', 'fault_clock', 'moveit_scene', 'health', 'viewer_collisions', 'arms',
     'speed', 'motion_sequences', 'client_sequences', 'named_poses', 'handheld', 'recordings',
     'motion', 'pose_actions', 'node_client', 'fault_restart', 'goals', 'soak', 'previews')),
