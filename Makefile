@@ -7,6 +7,7 @@
 #   make docs          builds the documentation site
 #   make coverage      which lines the tests reach
 #   make kilted        the demo and tests of each kind on ROS 2 kilted, by Python 3.12 or newer
+#   make lint          style, import rules and types; make builds: what colcon and pip build of it
 #   make wheel         builds the wheel, and runs it in an empty environment
 #   make nightly                   everything in its long form: hours
 #   make fuzz MINUTES=60           hostile numbers and descriptions; make audit: known faults of packages
@@ -22,7 +23,7 @@ export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 # The compiled kernels are kept in __pycache__, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage nightly kilted soak lint lock fuzz audit docs wheel clean
+.PHONY: demo test coverage nightly kilted soak lint builds lock fuzz audit docs wheel clean
 demo: $(VENV)/.demo
 	@$(BIN)/ik_demo $(if $(KEEP),--keep) $(if $(URDF),--urdf '$(URDF)') $(if $(ROBOT),--robot '$(ROBOT)') \
 	  $(if $(BASE),--base-link '$(BASE)') $(if $(TIP),--tip-link '$(TIP)') \
@@ -68,7 +69,7 @@ coverage: $(VENV)/.test
 # All tests, with more samples, ten times as many mutants of descriptions; a million hostile calls; the soak.
 nightly: $(VENV)/.test
 	@IK_NODE_TEST_NIGHTLY=1 PYTEST_ADDOPTS="-o faulthandler_timeout=0" $(MAKE) --no-print-directory test
-	@$(MAKE) --no-print-directory kilted fuzz soak
+	@$(MAKE) --no-print-directory lint builds kilted fuzz soak
 
 # Two arms under load, then a thousand lives: each goal has one answer, and nothing grows.
 SOAK_MINUTES ?= 30
@@ -91,7 +92,11 @@ else
 endif
 
 lint: $(VENV)/.test
-	@$(BIN)/ruff check . && $(BIN)/lint-imports
+	@$(BIN)/ruff check . && $(BIN)/lint-imports && $(BIN)/python scripts/check_builds.py types
+
+# What colcon and pip build of the source, by its files and executables.
+builds: $(VENV)/.test
+	@$(BIN)/python scripts/check_builds.py builds
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

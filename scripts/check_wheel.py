@@ -27,6 +27,7 @@ import ik_node
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.direct.point_to_point import plan_point_to_point
 from ik_node.motion.trajectory.trajectory import MotionState
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.base.system import share_file
 arm = ik_node.load_urdf(share_file('urdf/six_axis_arm.urdf'))
 solver = ik_node.Solver(arm)
@@ -35,6 +36,10 @@ for k in range(200):
     q = arm.lower + share * (arm.upper - arm.lower)
     result = solver.solve(arm.fk(q))
     assert result.success, result.message
+limits = MotionLimits(arm.lower, arm.upper, arm.velocity, np.full(6, 2.0), np.full(6, 20.0))
+start = StartState.from_state(MotionState.at_rest(arm.middle))
+motion = plan_point_to_point(arm.joint_names, start, result.q, limits, 0.1)
+assert abs(motion.q[-1] - result.q).max() < 1e-12
 assert find_spec('rclpy') is None, 'this environment is not without ROS'
 '''
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public Python API, run as the documentation writes it."""
 
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 import subprocess
 import sys
@@ -15,6 +15,8 @@ import robots
 import ik_node
 from ik_node.base.errors import Reason
 from ik_node.model.chain import make_chain
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_the_public_api():
@@ -71,6 +73,15 @@ def test_names_are_the_ones_of_the_modules():
         _ = ik_node.Solvr
 
 
+@pytest.mark.parametrize('name', ['.'.join(path.relative_to(ROOT).parent.parts)
+                                  for path in sorted((ROOT / 'ik_node').rglob('__init__.py'))
+                                  if '__all__' in path.read_text()])
+def test_all_names_can_be_imported(name):
+    """`from ik_node.client import *` has each name that the package says it has."""
+    module = import_module(name)
+    assert [each for each in module.__all__ if not hasattr(module, each)] == []
+
+
 @pytest.mark.parametrize('installed', [True, False])
 def test_the_version(installed, monkeypatch):
     """It is that of the installed package; without installation, that of package.xml."""
@@ -81,7 +92,7 @@ def test_the_version(installed, monkeypatch):
         return '7.8.9'
 
     monkeypatch.setattr(metadata, 'version', version)
-    source = ElementTree.parse(Path(__file__).parents[1] / 'package.xml').findtext('version')
+    source = ElementTree.parse(ROOT / 'package.xml').findtext('version')
     assert ik_node.__version__ == ('7.8.9' if installed else source)
     assert '__version__' in dir(ik_node)
 

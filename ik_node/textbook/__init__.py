@@ -20,6 +20,7 @@ from ik_node.textbook.attempt import Attempt, descend, Ending, solve_by_method
 from ik_node.textbook.methods import Method, TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions, Limits
 
-__all__ = ['Attempt', 'ClassicOptions', 'Ending', 'Limits', 'METHODS', 'Method', 'descend']
+__all__ = ['Attempt', 'ClassicOptions', 'Ending', 'Limits', 'Method', 'TEXTBOOK_METHODS',
+           'descend']
 
 register(TEXTBOOK_METHODS, solve_by_method)
