@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
+import pytest
 
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import parse_urdf, Tree
@@ -59,6 +60,9 @@ ARMS = {
     'six_axis_arm': Arm(OWN / 'six_axis_arm.urdf'),
     'parallel_axes_arm': Arm(OWN / 'parallel_axes_arm.urdf'),
 }
+# Those of `make test`: three parallel axes, no closed form, a curved wrist with joints that turn
+# without end, seven axes of two kinds, a spherical wrist.  All others in `make nightly`.
+DAILY = 'ur5', 'z1', 'kinova', 'panda', 'pr2', 'six_axis_arm'
 # A palletizer: the tool has no roll and no yaw of its own.
 FOUR_AXES = '<robot name="four_axes"><link name="foot"/>' + ''.join(
     f'<link name="{child}"/><joint name="{name}" type="revolute"><parent link="{parent}"/>'
@@ -86,6 +90,12 @@ GANTRY = '''<robot name="gantry"><link name="base_link"><collision><origin xyz="
         ('x', 'base_link', '0 0 0', '1 0 0', 0.4), ('y', 'x', '0 0 0', '0 1 0', 0.3),
         ('z', 'y', '0 0 0.5', '0 0 1', 0.5))) + '''<joint name="flange" type="fixed">
   <parent link="z"/><child link="tool0"/></joint></robot>'''
+
+
+def cases(names: Iterable[str] = ARMS, *others: object) -> list:
+    """Return arms as cases of a parametrised test, those that are not DAILY as nightly ones."""
+    return [pytest.param(name, *others, marks=() if name in DAILY else pytest.mark.nightly)
+            for name in names]
 
 
 @lru_cache(maxsize=None)

@@ -62,7 +62,7 @@ BRANCHED = """
   <joint name="loose" type="floating"><parent link="ground"/><child link="pallet"/></joint>
 </robot>
 """
-NAMES = [*robots.ARMS, 'skew', 'branched']
+NAMES = [*robots.cases(), 'skew', 'branched']
 
 
 class Subject:

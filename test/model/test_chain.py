@@ -60,7 +60,7 @@ def test_the_arm_is_found(name):
     assert np.array_equal(named.offsets, chain.offsets)
 
 
-@pytest.mark.parametrize('name', robots.ARMS)
+@pytest.mark.parametrize('name', robots.cases())
 def test_limits_are_those_of_the_urdf(name):
     """Limits, velocities and kinds come joint by joint from the tree."""
     chain = robots.chain(name)
@@ -76,7 +76,7 @@ def test_limits_are_those_of_the_urdf(name):
     assert np.allclose(chain.middle, middle, atol=1e-15)
 
 
-@pytest.mark.parametrize('name', robots.ARMS)
+@pytest.mark.parametrize('name', robots.cases())
 def test_the_reach_is_a_bound(name):
     """In no posture is the tip farther from the first joint than the reach; some come close."""
     chain = robots.chain(name)
@@ -321,7 +321,7 @@ def test_missing_velocity_limits():
     assert make_chain(parse_urdf(text)).velocity.tolist() == [np.inf, 1, 1, 1, 1, 1]
 
 
-@pytest.mark.parametrize('name', [*robots.ARMS, 'skew'])
+@pytest.mark.parametrize('name', [*robots.cases(), 'skew'])
 def test_offsets_in_the_table_rotate_about_x_only(name):
     """For revolute joints after the first row; axes and origins do not change."""
     chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip') if name == 'skew' \

@@ -59,7 +59,7 @@ def urdf(joints, tip):
 
 # ---- the whole set ----------------------------------------------------------
 
-@pytest.mark.parametrize('name', SIX_AXES)
+@pytest.mark.parametrize('name', robots.cases(SIX_AXES))
 def test_the_solutions_are_those_of_the_closed_form(name):
     """Exactly the solutions of EAIK that some turn puts inside the limits."""
     chain, solve = robots.chain(name), closed_form(name)

@@ -290,7 +290,7 @@ def test_an_offset_wrist_at_a_quarter_turn(name):
         assert min(apart(q, posture.q) for posture in every.solve_all(T, at)) < SAME
 
 
-@pytest.mark.parametrize('name', SIX_AXES)
+@pytest.mark.parametrize('name', robots.cases(SIX_AXES))
 def test_the_nearest_of_all(name):
     """`select='nearest'` is the first of all solutions, no farther than what is found first."""
     chain = robots.chain(name)
@@ -331,7 +331,7 @@ def test_a_seed_beyond_the_limits_by_more_than_the_jump():
 
 # ---- singular poses ---------------------------------------------------------
 
-@pytest.mark.parametrize('name', SIX_AXES)
+@pytest.mark.parametrize('name', robots.cases(SIX_AXES))
 @pytest.mark.parametrize('wrist', [0.0, 1e-9, 1e-7, 1e-5, 1e-3])
 def test_a_straight_wrist(name, wrist):
     """The nearest solution is no farther than the posture that the pose was made from."""

@@ -22,7 +22,7 @@ def slope(name, q, seed):
     return float(np.linalg.norm(d - np.linalg.pinv(J) @ (J @ d)))
 
 
-@pytest.mark.parametrize('name', SEVEN_AXES)
+@pytest.mark.parametrize('name', robots.cases(SEVEN_AXES))
 def test_nothing_nearer_lies_beside_it(name):
     """The way to the seed is perpendicular to the self-motion, inside the limits."""
     postures, poses = reachable(name, GOALS)
@@ -35,7 +35,7 @@ def test_nothing_nearer_lies_beside_it(name):
     assert still >= GOALS - 1  # at a singular posture the self-motion has a corner
 
 
-@pytest.mark.parametrize('name', SEVEN_AXES)
+@pytest.mark.parametrize('name', robots.cases(SEVEN_AXES))
 @pytest.mark.parametrize('size', [0.1, 1.0])
 def test_it_is_not_farther_than_known_solutions(name, size):
     """Not than the posture the pose is from, if that is near, nor than the first solution."""
@@ -49,7 +49,7 @@ def test_it_is_not_farther_than_known_solutions(name, size):
             assert distance <= (1.0 + FARTHER) * np.linalg.norm(q - seed)
 
 
-@pytest.mark.parametrize('name', SEVEN_AXES)
+@pytest.mark.parametrize('name', robots.cases(SEVEN_AXES))
 def test_the_limits_hold_beside_a_limit(name):
     """A seed beside limits gives an answer inside them."""
     upper = robots.chain(name).upper

@@ -67,55 +67,56 @@ def broken(shape):
             np.full(shape, 'x')]
 
 
-@pytest.mark.parametrize('T', broken((4, 4)), ids=repr)
-def test_goals_that_are_not_matrices(T, entered):
+def refused(error, ask, *given):
+    """Return the error by which a call is refused, in a short sentence."""
+    try:
+        ask(*given)
+    except error as caught:
+        assert len(str(caught)) < 300
+        return caught
+    raise AssertionError(f'{ask} has taken {given!r}')
+
+
+def test_goals_that_are_not_matrices(entered):
     """A GoalError from every method, and the compiled function is not called."""
     one = Solver(robots.chain('ur5'), **PATIENT)
-    for ask in (one.solve, one.solve_all, Goal, lambda T: one.solve(T, select='nearest'),
-                lambda T: one.solve(T, locked=('elbow_joint',))):
-        with pytest.raises(GoalError) as caught:
-            ask(T)
-        assert len(str(caught.value)) < 300
+    for T in broken((4, 4)):
+        for ask in (one.solve, one.solve_all, Goal, lambda T: one.solve(T, select='nearest'),
+                    lambda T: one.solve(T, locked=('elbow_joint',))):
+            refused(GoalError, ask, T)
     assert not entered
 
 
-@pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize('row', range(4))
-@pytest.mark.parametrize('column', range(4))
-def test_goals_with_a_number_that_is_not_finite(value, row, column, entered):
+def test_goals_with_a_number_that_is_not_finite(entered):
     """At any place of the matrix."""
-    for ask in (solver('ur5').solve, solver('ur5').solve_all):
-        with pytest.raises(GoalError, match='not finite') as caught:
-            ask(pose(value, (row, column)))
-        assert caught.value.reason is Reason.GOAL_NOT_FINITE
-    with pytest.raises(GoalError, match='goal 2 is not finite'):
-        solver('ur5').solve_batch(np.array([pose(), pose(), pose(value, (row, column))]))
+    for place in np.ndindex(4, 4):
+        for value in (np.nan, np.inf, -np.inf):
+            T = pose(value, place)
+            for ask in (solver('ur5').solve, solver('ur5').solve_all):
+                assert refused(GoalError, ask, T).reason is Reason.GOAL_NOT_FINITE, (place, value)
+            batch = np.array([pose(), pose(), T])
+            assert 'goal 2' in str(refused(GoalError, solver('ur5').solve_batch, batch))
     assert not entered
 
 
-@pytest.mark.parametrize('seed', [*broken((6,)), np.zeros(5), np.zeros(7), np.zeros((2, 7)),
-                                  np.zeros((0, 6)), np.full(6, np.nan), [0, 0, 0, 0, 0, np.inf],
-                                  [[0.0] * 6, [0, 0, 0, 0, 0, -np.inf]],
-                                  np.array([[0.0] * 6, [np.nan] * 6])], ids=repr)
-def test_seeds_that_are_refused(seed, entered):
+def test_seeds_that_are_refused(entered):
     """A seed has as many finite numbers as the arm has joints."""
-    if seed is None:
-        return  # no seed
-    for ask in (solver('ur5').solve, solver('ur5').solve_all):
-        with pytest.raises(ParameterError, match='seed.* 6 finite numbers'):
-            ask(pose(), seed)
-    with pytest.raises(ParameterError, match='seeds must be 6 finite numbers'):
-        solver('ur5').solve_batch(pose()[None], seed)
+    for seed in [*broken((6,))[1:], np.zeros(5), np.zeros(7), np.zeros((2, 7)), np.zeros((0, 6)),
+                 np.full(6, np.nan), [0, 0, 0, 0, 0, np.inf],
+                 [[0.0] * 6, [0, 0, 0, 0, 0, -np.inf]],
+                 np.array([[0.0] * 6, [np.nan] * 6])]:
+        for ask, T in ((solver('ur5').solve, pose()), (solver('ur5').solve_all, pose()),
+                       (solver('ur5').solve_batch, pose()[None])):
+            assert '6 finite numbers' in str(refused(ParameterError, ask, T, seed))
     assert not entered
 
 
-@pytest.mark.parametrize('goals', [
-    *broken((4, 4)), np.eye(4), np.zeros((2, 3, 3)), np.zeros((2, 6)), np.full((2, 7), np.nan),
-    np.zeros((1, 7)), [[0, 0, 0, 0, 0, 0, 1.01]], [[0.0] * 7, [None] * 7]], ids=repr)
-def test_batches_that_are_refused(goals, entered):
+def test_batches_that_are_refused(entered):
     """An array of matrices, or of positions and unit quaternions."""
-    with pytest.raises(GoalError):
-        solver('ur5').solve_batch(goals)
+    for goals in [*broken((4, 4)), np.eye(4), np.zeros((2, 3, 3)), np.zeros((2, 6)),
+                  np.full((2, 7), np.nan), np.zeros((1, 7)), [[0, 0, 0, 0, 0, 0, 1.01]],
+                  [[0.0] * 7, [None] * 7]]:
+        refused(GoalError, solver('ur5').solve_batch, goals)
     assert not entered
 
 
@@ -148,8 +149,9 @@ def test_integers_and_single_precision_are_accepted():
         solver('ur5').solve(pose().astype(np.float16))
 
 
-@pytest.mark.parametrize('name', ['ur5', 'kinova', 'panda'])
-@pytest.mark.parametrize('far', [1e3, 1e9, 1e30, 1e155, 1e200, 1e308])
+@pytest.mark.parametrize('name, far', [
+    ('ur5', 1e3), ('kinova', 1e9), ('panda', 1e30), ('ur5', 1e155), ('kinova', 1e200),
+    ('panda', 1e308), ('kinova', 1e3), ('panda', 1e3)])
 def test_goals_at_any_distance(name, far):
     """Out of reach, or refused; the posture is inside the limits and its distance true."""
     chain = robots.chain(name)
@@ -167,16 +169,16 @@ def test_goals_at_any_distance(name, far):
     assert result.message.startswith('out of reach')
 
 
-@pytest.mark.parametrize('name', ['ur5', 'kinova', 'panda'])
-@pytest.mark.parametrize('far', [1e3, 1e6, 1e9, 1e30, 1e308])
-@pytest.mark.parametrize('sign', [-1.0, 1.0])
-def test_seeds_at_any_distance(name, far, sign):
+@pytest.mark.parametrize('name, far', [
+    ('ur5', 1e3), ('kinova', -1e3), ('panda', 1e3), ('panda', -1e6), ('ur5', 1e9),
+    ('kinova', 1e30), ('ur5', -1e308)])
+def test_seeds_at_any_distance(name, far):
     """Solved or refused, quickly."""
     for T in reachable(name, 3)[1]:
         try:
-            result = solver(name).solve(T, np.full(robots.chain(name).n, sign * far))
+            result = solver(name).solve(T, np.full(robots.chain(name).n, far))
         except ParameterError as error:
-            assert far > 1e5 and 'seed' in str(error)
+            assert abs(far) > 1e5 and 'seed' in str(error)
             continue
         assert result.success and result.time < 0.1
 

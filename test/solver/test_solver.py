@@ -27,8 +27,8 @@ from ik_node.solver.solver import Solver
 COUNT = 1000
 MANY = 3000
 # Arms, and whether they are solved in closed form if they have one.
-WAYS = [*((name, True) for name in robots.ARMS),
-        *((name, False) for name, arm in robots.ARMS.items() if arm.n == 6)]
+WAYS = [*robots.cases(robots.ARMS, True),
+        *robots.cases([name for name, arm in robots.ARMS.items() if arm.n == 6], False)]
 JUMP = 0.5  # rad or m
 
 
@@ -42,7 +42,7 @@ def test_every_reachable_pose_is_solved(name, closed):
         assert np.array_equal(result.seed, seed) and np.array_equal(result.goal.T_base_tip, T)
 
 
-@pytest.mark.parametrize('name', robots.ARMS)
+@pytest.mark.parametrize('name', robots.cases())
 def test_every_reachable_pose_is_solved_without_a_seed(name):
     """The search starts at the middle of the limits."""
     chain = robots.chain(name)
@@ -70,7 +70,7 @@ def test_near_seeds_stay_near(name, closed):
         assert np.quantile(moved, 0.98) <= 0.1 + 1e-3
 
 
-@pytest.mark.parametrize('name', robots.ARMS)
+@pytest.mark.parametrize('name', robots.cases())
 def test_restarts_are_needed(name):
     """Without restarts far fewer poses are solved from far seeds, and never wrongly."""
     alone = solver(name, max_restarts=0)

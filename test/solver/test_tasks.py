@@ -51,7 +51,7 @@ def assert_in_box(name, goal, result):
     return away
 
 
-@pytest.mark.parametrize('name', robots.ARMS)
+@pytest.mark.parametrize('name', robots.cases())
 def test_every_reachable_position_is_solved(name):
     """With the orientation free."""
     _, poses = reachable(name, 200)
@@ -59,7 +59,7 @@ def test_every_reachable_position_is_solved(name):
         assert_in_box(name, goal := Goal.position(T[:3, 3]), solver(name).solve(goal, seed))
 
 
-@pytest.mark.parametrize('name', robots.ARMS)
+@pytest.mark.parametrize('name', robots.cases())
 def test_every_reachable_orientation_is_solved(name):
     """With the position free."""
     _, poses = reachable(name, 200)

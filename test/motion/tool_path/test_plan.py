@@ -476,7 +476,7 @@ def test_scales_out_of_range_are_refused_by_name(name, value):
         limits_of('ur5').scaled(**{name: value})
 
 
-@pytest.mark.parametrize('name', robots.ARMS)
+@pytest.mark.parametrize('name', robots.cases())
 def test_warming_up_serves_every_arm(name):
     """It compiles for a path that the arm can follow, or at least raises nothing."""
     warm_up(Solver(robots.chain(name)))
