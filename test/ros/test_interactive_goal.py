@@ -1,6 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The handle in RViz; the test takes the place of RViz."""
+"""
+The handle in RViz; the test takes the place of RViz.
+
+What the handle does with a drag and its commands is tested in test/ui/test_handle.py.
+"""
 
 from importlib.util import find_spec
 import subprocess
@@ -8,26 +12,21 @@ import sys
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from fuzz.messages import like
-from geometry_msgs.msg import PointStamped, PoseStamped
+from geometry_msgs.msg import PoseStamped
 from harness import (
     FINAL,
     latest,
     lent,
-    off_line,
     pose,
-    positions_of,
     Probe,
     process,
     READY,
-    stamp_of,
     tip,
-    way,
 )
 from hypothesis import given, HealthCheck, Phase, settings, strategies as st
 import numpy as np
 import pinocchio as pin
 import pytest
-from rcl_interfaces.srv import GetParameters
 from std_msgs.msg import String
 from test_named_poses import ASIDE, group_state
 from visualization_msgs.msg import (
@@ -103,7 +102,7 @@ class RViz:
         self.send(InteractiveMarkerFeedback.POSE_UPDATE, control,
                   single(pose(T.translation, T.rotation)))
 
-    def release(self, T, control='move_x'):
+    def let_go(self, T, control='move_x'):
         """Release the button with the handle at T."""
         self.pull(T, control)
         self.send(InteractiveMarkerFeedback.MOUSE_UP, control,
@@ -114,7 +113,7 @@ class RViz:
         self.press()
         for T in poses:
             self.pull(T)
-        self.release(poses[-1])
+        self.let_go(poses[-1])
         self.probe.wait(lambda: self.shows(poses[-1]), what='the dragged pose')
 
     def choose(self, label):
@@ -162,12 +161,9 @@ def shared_rviz(shared_system, tmp_path_factory):
         shown = RViz(shared_system)
         shown.log = running
         shown.heard = {}
-        for name, kind in (('preview_pose', PoseStamped), ('preview_position', PointStamped),
-                           ('preview_pointing', PoseStamped), ('goal_stream', PoseStamped),
-                           ('goal_pose', PoseStamped), ('goal_position', PointStamped),
-                           ('goal_pointing', PoseStamped)):
+        for name in ('preview_pose', 'goal_stream', 'goal_pose'):
             heard = shown.heard[name] = []
-            shared_system.create_subscription(kind, f'/ik_node/{name}', heard.append, 100)
+            shared_system.create_subscription(PoseStamped, f'/ik_node/{name}', heard.append, 100)
         for name in shown.heard:
             shared_system.wait(lambda name=name: shared_system.count_publishers(
                 f'/ik_node/{name}') and shared_system.count_subscribers(f'/ik_node/{name}') > 1,
@@ -229,7 +225,7 @@ def test_a_drag_is_previewed(rviz):
         rviz.pull(T)
         rviz.probe.wait(lambda colour=colour: rviz.colour() == colour, what=colour)
         previews.clear()
-        rviz.release(T)
+        rviz.let_go(T)
         rviz.probe.wait(lambda T=T: rviz.shows(T))
         rviz.probe.wait(lambda: len(previews) >= 2, what='the previews of the last poses')
     assert previews[-1].header.frame_id == 'base_link'
@@ -243,7 +239,7 @@ def test_a_click_is_no_drag(rviz):
     """RViz sends the pose, in single precision, with each click: that is not a drag."""
     for control in ('move_x', 'menu'):
         rviz.press(control)
-        rviz.release(se3(rviz.marker.pose), control)
+        rviz.let_go(se3(rviz.marker.pose), control)
     rviz.choose('follow while dragging')
     rviz.probe.wait(lambda: '[x] follow while dragging' in rviz.titles())
     rviz.press()
@@ -274,49 +270,6 @@ def test_move(rviz):
     assert final_of_last(rviz)['state'] == 'reached'
     assert np.linalg.norm(pin.log6(NEAR.actInv(tip(latest(rviz.probe)))).vector) < 1e-5
     assert len(rviz.heard['goal_pose']) == 1
-
-
-@needs_package
-def test_handle_to_tip(rviz):
-    """The handle is at the tip again; nothing moves."""
-    rviz.drag(NEAR)
-    rviz.choose('handle to tip')
-    rviz.probe.wait(lambda: rviz.shows(HERE, 1e-4), what='the handle at the tip')
-    assert not rviz.probe.statuses
-    assert np.abs(latest(rviz.probe) - READY).max() < 1e-5
-
-
-@needs_package
-def test_move_in_a_line(rviz):
-    """The tip moves in a straight line."""
-    rviz.drag(NEAR)
-    rviz.choose('move in a line')
-    assert final_of_last(rviz)['state'] == 'reached'
-    points, _ = way(rviz.probe)
-    assert off_line(points, HERE.translation, NEAR.translation).max() < 1e-4
-    assert np.linalg.norm(points[-1] - NEAR.translation) < 1e-5
-
-
-@needs_package
-def test_plan(rviz):
-    """A preview comes first, then the plan; the arm does not move."""
-    rviz.drag(NEAR)
-    before = rviz.log.output
-    rviz.choose('plan')
-    rviz.probe.wait(lambda: ' m of the tip' in rviz.log.output[len(before):], what='the plan')
-    assert np.abs(latest(rviz.probe) - READY).max() < 1e-5
-
-
-@needs_package
-def test_home_and_stop(rviz):
-    """Stop ends the motion to home; the handle then returns to the tip."""
-    rviz.choose('home')
-    rviz.probe.wait(lambda: rviz.probe.states and np.abs(positions_of(
-        rviz.probe.states[-1][1]) - READY).max() > 0.02, what='a motion')
-    rviz.choose('stop')
-    assert final_of_last(rviz)['reason'] == 'STOPPED'
-    rviz.probe.wait(lambda: rviz.shows(tip(latest(rviz.probe))), what='the handle at the tip')
-    assert not rviz.shows(HERE, 1e-3)
 
 
 @needs_package
@@ -362,116 +315,6 @@ def test_tools(rviz):
     lists.publish(DiagnosticArray())
     rviz.probe.wait(lambda: rviz.titles() == LABELS, what='no tools')
     rviz.probe.destroy_publisher(lists)
-
-
-@needs_package
-def test_follow_while_dragging(rviz):
-    """There is one stream from the first drag to the release, also while the mouse rests."""
-    rviz.probe.change('/ik_node', stream__timeout=1.0)
-    rviz.choose('follow while dragging')
-    rviz.probe.wait(lambda: '[x] follow while dragging' in rviz.titles())
-    rviz.press()
-    for share in np.linspace(0.0, 1.0, 40):
-        rviz.pull(pin.SE3.Interpolate(HERE, NEAR, share))
-        rviz.probe.spin_for(0.03)
-    rviz.probe.spin_for(3.0)  # three times as long as the node waits for the next pose
-    assert [status['state'] for status in rviz.probe.statuses] == ['accepted']
-    assert np.linalg.norm(tip(latest(rviz.probe)).translation - NEAR.translation) < 1e-4
-    rests = np.diff([stamp_of(message) for message in rviz.heard['goal_stream'][-100:]])
-    assert np.median(rests) < 0.025
-    rviz.release(NEAR)
-    assert final_of_last(rviz)['reason'] == 'STREAM_ENDED'
-    ended = len(rviz.heard['goal_stream'])
-    rviz.probe.spin_for(0.5)
-    assert len(rviz.heard['goal_stream']) == ended
-    assert not rviz.heard['preview_pose'] and len(rviz.probe.statuses) == 2
-
-
-@needs_package
-def test_follow_in_position_only(rviz):
-    """The orientation of the handle is ignored; afterwards the handle is at the tip."""
-    target = pin.SE3(HERE.rotation @ pin.rpy.rpyToMatrix(0.5, 0.0, 0.0), NEAR.translation)
-    for label in ('position only', 'follow while dragging'):
-        rviz.choose(label)
-        rviz.probe.wait(lambda label=label: f'[x] {label}' in rviz.titles())
-    rviz.press()
-    rviz.pull(target)
-    rviz.probe.wait(lambda: np.linalg.norm(tip(latest(rviz.probe)).translation
-                                           - target.translation) < 1e-3, what='the arm')
-    rviz.release(target)
-    assert final_of_last(rviz)['reason'] == 'STREAM_ENDED'
-    rviz.probe.wait(lambda: rviz.shows(tip(latest(rviz.probe)), 1e-4), what='the handle')
-    assert np.linalg.norm(pin.log3(target.rotation.T @ se3(rviz.marker.pose).rotation)) > 0.3
-
-
-@needs_package
-def test_a_movement_does_not_halt(rviz):
-    """A pose is repeated only if the mouse rests, not while the next one may arrive."""
-    rviz.choose('follow while dragging')
-    rviz.probe.wait(lambda: '[x] follow while dragging' in rviz.titles())
-    rviz.press()
-    for share in np.linspace(0.02, 1.0, 50):
-        rviz.pull(pin.SE3.Interpolate(HERE, NEAR, share))
-        rviz.probe.spin_for(0.02)
-    rviz.release(NEAR)
-    final_of_last(rviz)
-    sent = [message for message in rviz.heard['goal_stream']
-            if np.linalg.norm(se3(message.pose).translation - NEAR.translation) > 1e-6]
-    assert len(sent) >= 20
-    first = None
-    for before, after in zip(sent, sent[1:]):
-        if after.pose != before.pose:
-            first = None
-            continue
-        first = first or before
-        assert stamp_of(after) - stamp_of(first) > 0.035
-
-
-@needs_package
-def test_kinds(rviz):
-    """Position only and free about the tool axis change checks, previews, goals and streams."""
-    def free_axes():
-        client = rviz.probe.create_client(GetParameters, '/ik_node/get_parameters')
-        assert client.wait_for_service(10.0)
-        future = client.call_async(GetParameters.Request(names=['stream.free_axes']))
-        rviz.probe.wait(future.done)
-        rviz.probe.destroy_client(client)
-        return list(future.result().values[0].string_array_value)
-
-    for label, other, kind, axes in (
-            ('position only', 'free about the tool axis', 'position', ['rx', 'ry', 'rz']),
-            ('free about the tool axis', 'position only', 'pointing', ['rz'])):
-        rviz.choose(label)
-        rviz.probe.wait(lambda label=label: f'[x] {label}' in rviz.titles())
-        assert f'[ ] {other}' in rviz.titles()
-        rviz.probe.wait(lambda axes=axes: free_axes() == axes)
-        rviz.drag(NEAR)
-        rviz.probe.wait(lambda kind=kind: rviz.heard[f'preview_{kind}'])
-        assert not rviz.heard['preview_pose']
-        rviz.choose('move')
-        rviz.probe.wait(lambda kind=kind: len(rviz.heard[f'goal_{kind}']) == 1)
-        assert final_of_last(rviz)['state'] == 'reached'
-        assert np.linalg.norm(tip(latest(rviz.probe)).translation - NEAR.translation) < 1e-5
-        rviz.probe.statuses.clear()
-    rviz.choose('free about the tool axis')
-    rviz.probe.wait(lambda: rviz.titles() == LABELS)
-    rviz.probe.wait(lambda: free_axes() == [''])
-
-
-@needs_package
-def test_follows_the_tip_after_a_motion(rviz):
-    """The handle follows any motion, unless it was dragged meanwhile."""
-    q = np.array(READY) + [0.4, 0.0, 0.0, 0.0, 0.0, 0.0]
-    rviz.probe.final(rviz.probe.send_joints(q))
-    rviz.probe.wait(lambda: rviz.shows(tip(q), 1e-4), what='the handle at the tip')
-    rviz.probe.states.clear()
-    stamp = rviz.probe.send_joints(READY)
-    rviz.probe.wait(lambda: rviz.probe.states and np.abs(positions_of(
-        rviz.probe.states[-1][1]) - q).max() > 0.1, what='a motion')
-    rviz.drag(NEAR)
-    assert rviz.probe.final(stamp)['state'] == 'reached'
-    rviz.probe.spin_for(1.5)
-    assert rviz.shows(NEAR)
 
 
 @needs_package

@@ -1,6 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The page of the viewer in a real browser, with a simulated arm."""
+"""
+The page of the viewer in a real browser, with a simulated arm.
+
+What the handle does with a drag and its commands is tested in test/ui/test_handle.py.
+"""
 
 from contextlib import closing, contextmanager, ExitStack
 from importlib.util import find_spec
@@ -37,7 +41,7 @@ from ik_node.ros.middleware.qos import LATCHED_QOS
 
 pytest.importorskip('playwright', reason='playwright is not installed')
 
-from browser import browser, free_port, new_context, SIZE, Window  # noqa: E402
+from browser import browser, free_port, new_context, Window  # noqa: E402
 
 from scripts.screenshot import CHROMIUM, drag, HANDLE  # noqa: E402
 
@@ -317,71 +321,7 @@ def test_follow_while_dragging(window, arm):
     assert next_end(window, arm, 0)['reason'] == 'STREAM_ENDED'
 
 
-def rests_for(probe, seconds):
-    """Return whether no joint moves by more than 1e-4 rad meanwhile."""
-    q = latest(probe)
-    probe.spin_for(seconds)
-    return np.abs(latest(probe) - q).max() < 1e-4
-
-
-def test_a_handle_out_of_reach_is_told_while_the_arm_follows(window, arm):
-    """The panel says that the tip stays behind; once released, the handle is at the tip again."""
-    arm.change('/ik_node', stream__timeout=2.0)
-    window.check('Follow while dragging')
-    mouse = dragged(window, -12.0)
-    window.reads('The arm cannot follow: its tip stays ')
-    window.wait(lambda: rests_for(arm, 1.0), 'an arm that rests before the release')
-    assert off(window.pose(HANDLE), tip(latest(arm))) > 0.1
-    window.reads('The arm cannot follow: its tip stays ')
-    mouse.up()
-    at_tip(window, arm)
-    window.reads('the arm follows.')
-
-
 # ---- buttons ----------------------------------------------------------------
-
-def test_line_goes_straight(window, arm):
-    """The tip moves along a straight line."""
-    pull(window)
-    window.press('Move in a line')
-    answer = next_end(window, arm, 0)
-    assert answer['state'] == 'reached' and float(answer['path_m']) > 0.01
-
-
-def test_plan_shows_a_motion_and_moves_nothing(window, arm):
-    """The path is drawn, and the page says how long it takes."""
-    pull(window)
-    window.press('Plan')
-    window.wait(lambda: window.visible('/base/markers/path_0'), 'the path')
-    assert not arm.statuses and np.allclose(latest(arm), READY, atol=1e-3)
-
-
-def test_position_only(window, arm):
-    """The orientation is free."""
-    window.check('Position only')
-    pull(window)
-    wanted = window.pose(HANDLE)
-    window.press('Move')
-    answer = next_end(window, arm, 0)
-    assert answer['state'] == 'reached' and 'measured_orientation_error_rad' not in answer
-    assert np.allclose(tip(latest(arm)).translation, wanted[:3], atol=1e-4)
-
-
-@pytest.mark.nightly
-def test_free_about_the_tool_axis(window, arm):
-    """The tool axis is that of the handle; only one of the two checks can be set."""
-    window.check('Position only')
-    window.check('Free about the tool axis')
-    window.wait(lambda: not window.box('Position only').is_checked(), 'the other check')
-    pull(window)
-    wanted = window.pose(HANDLE)
-    window.press('Move')
-    assert next_end(window, arm, 0)['state'] == 'reached'
-    assert np.allclose(tip(latest(arm)).translation, wanted[:3], atol=1e-4)
-    w, x, y, z = wanted[3:]
-    axis = [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)]
-    assert np.allclose(tip(latest(arm)).rotation[:, 2], axis, atol=1e-4)
-
 
 def test_postures_of_the_handle(window, arm):
     """Each is a button, which shows it and sets the sliders to it; a drag takes the list away."""
@@ -471,46 +411,7 @@ def test_a_tool(window, arm):
     assert arm.final(stamp)['state'] == 'reached'
 
 
-def test_handle_to_tip(window, arm):
-    """A dragged handle returns to the tip; the arm does not move; the text is reset."""
-    pull(window)
-    window.wait(lambda: window.visible('/ghost'), 'the ghost')
-    window.press('Handle to tip')
-    at_tip(window, arm)
-    window.reads('Drag the handle at the tip')
-    assert not arm.statuses and np.allclose(latest(arm), READY, atol=1e-3)
-
-
-def test_handle_and_goal_can_be_told_apart(window, arm):
-    """Both have a label, and the axes of the goal are paler."""
-    pull(window)
-    window.wait(lambda: window.visible('/base/markers/goal_3/label'), 'the name of the goal')
-    assert window.visible(f'{HANDLE}/label') and window.visible(f'{HANDLE}/ball')
-    for k in range(3):
-        assert min(colour_of_arrow(window, f'/base/markers/goal_{k}')) > 0.25
-
-
-def colour_of_arrow(window, name):
-    """Return red, green and blue of arrows in the scene, 0 to 1, as they are sent."""
-    return window.page.evaluate("""name => {
-        const colours = window.__viserSceneTree.getState()[name].message.props.colors;
-        return [...colours].slice(0, 3).map(part => part / 255);
-    }""", name)
-
-
-def test_move_stands_out(window):
-    """Only the buttons that move the arm at once have a filled background."""
-    def background(label):
-        return window.page.get_by_role('button', name=label, exact=True).evaluate(
-            'button => getComputedStyle(button).backgroundColor')
-
-    plain = 'rgba(0, 0, 0, 0)'
-    window.page.mouse.move(SIZE['width'] / 2, 10)  # a button below the mouse has another colour
-    assert background('Move') not in (plain, background('Stop'))
-    assert all(background(label) == plain for label in (
-        'Move in a line', 'Plan', 'Home', 'Handle to tip', 'Reset sliders to the arm'))
-
-
+@pytest.mark.nightly
 def test_buttons_can_be_read_under_the_mouse(window):
     """Label and background differ by 4.5 to 1 (WCAG 2.2), those of filled buttons by 3 to 1."""
     for label in ('Stop', 'Move', 'Move in a line', 'Plan', 'Home', 'Handle to tip', 'Pause',
@@ -615,28 +516,6 @@ def test_sliders_follow_the_arm_until_they_are_touched(window, arm):
     window.wait(lambda: slider_value(window, 'joint_2') == READY[1], 'the slider of joint_2')
 
 
-def test_sliders_can_be_reset(window, arm):
-    """They show the arm again, the ghost is hidden, and there is nothing to move to."""
-    window.enter('joint_1 (rad)', 0.5)
-    window.wait(lambda: window.visible('/ghost'), 'the ghost')
-    window.press('Reset sliders to the arm')
-    window.wait(lambda: slider_value(window, 'joint_1') == 0.0, 'the position of the arm')
-    window.wait(lambda: not window.visible('/ghost'), 'no ghost')
-    window.press('Move to these joints')
-    window.reads('move a slider first')
-    assert not arm.statuses
-
-
-def test_slider_labels_have_units_and_rounded_limits(window, arm):
-    """Each label of a joint has its unit; limits have at most three decimals."""
-    texts = window.page.locator('label').all_inner_texts()
-    assert [text for text in texts if text.startswith('joint_') and '(' in text] == [
-        f'joint_{k} (rad)' for k in range(1, 7)]
-    marks = window.page.locator('.mantine-Slider-markLabel').all_inner_texts()
-    assert {'-2.96', '2.96', '-1.9', '2.2'} <= set(marks)
-    assert all(len(mark.partition('.')[2]) <= 3 for mark in marks)
-
-
 @pytest.mark.nightly
 def test_speed_is_that_of_the_node(window, arm):
     """The slider sets the parameter, and shows values that others have set."""
@@ -670,11 +549,6 @@ def parameter(probe, name):
 
 # ---- texts and plots --------------------------------------------------------
 
-def test_tab_has_the_name_of_the_arm(window):
-    """The title of the browser tab names the robot."""
-    window.wait(lambda: window.page.title() == 'six_axis_arm - ik_node', 'the title')
-
-
 def test_objects_are_drawn(window, arm):
     """What comes by topic appears where it is, moves with its link, and goes."""
     topic = arm.publisher(MarkerArray, 'scene')
@@ -705,35 +579,6 @@ def test_goals_are_listed_below_the_plots_in_one_line_each(window, arm):
     assert max(plots.nth(k).bounding_box()['y'] for k in range(plots.count())) < boxes[0]['y']
     lines.first.click()
     window.reads('OUT_OF_REACH')
-
-
-@pytest.mark.nightly
-def test_old_answers_are_hidden(window, arm):
-    """The answer to a button is hidden after a while."""
-    window.press('Move to these joints')
-    answer = window.page.get_by_text('move a slider first')
-    window.wait(answer.count, 'the answer')
-    window.wait(lambda: not answer.count(), 'no answer')
-
-
-@pytest.mark.nightly
-def test_arm_casts_a_shadow(window, arm):
-    """The ground is darker below the arm than beside it; the shadow follows the arm."""
-    def brightness(x, y):
-        column, row = window.pixel('/base', [x, y, 0.0])
-        box = window.page.locator('canvas').first.bounding_box()
-        column, row = round(column - box['x']), round(row - box['y'])
-        return window.picture()[row - 4:row + 5, column - 4:column + 5].mean()
-
-    def below(turn):
-        p = tip([turn, *READY[1:]]).translation
-        return p[0], p[1]
-
-    assert arm.final(arm.send_joints([0.9, *READY[1:]]))['state'] == 'reached'
-    window.wait(lambda: brightness(*below(0.9)) < brightness(*below(-0.6)) - 15, 'a shadow')
-    assert arm.final(arm.send_joints([-0.6, *READY[1:]]))['state'] == 'reached'
-    window.wait(lambda: brightness(*below(-0.6)) < brightness(*below(0.9)) - 15,
-                'a shadow that follows the arm')
 
 
 @pytest.mark.nightly
@@ -877,24 +722,6 @@ class TestTwoWindows:
         known = len(arm.statuses)
         window.press('Move')
         assert next_end(window, arm, known)['state'] == 'reached'
-
-
-@pytest.mark.nightly
-def test_narrow_window_has_the_whole_arm(chromium, port, arm):
-    """The handle is within the part of the canvas that the panels leave free."""
-    context = new_context(chromium, {'width': 800, 'height': 600})
-    try:
-        window = Window(context.new_page(), port, arm)
-
-        def inside(point):
-            x, y = window.pixel(HANDLE, point)
-            box = window.page.locator('canvas').first.bounding_box()
-            return (0.0 < x - box['x'] < box['width'] and 0.0 < y - box['y'] < box['height'])
-
-        window.wait(lambda: window.visible(HANDLE) and inside([0.0, 0.0, 0.0])
-                    and inside([0.0, 0.0, 0.13]), 'the handle')
-    finally:
-        context.close()
 
 
 @pytest.mark.nightly
