@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequences of motions, as a program sends them by ik_node.client; judged by Pinocchio."""
 
-import asyncio
 from concurrent.futures import Future
 from math import inf, nan
 import signal
@@ -14,8 +13,6 @@ from harness import ARM, latest, NOT_BUILT, pose, Probe, process, READY, tip
 import numpy as np
 import pinocchio as pin
 import pytest
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 
 from ik_node.base.errors import Reason
@@ -176,6 +173,7 @@ def test_ptp_lin_and_circ(system, arm):
     answer = goal.wait()
     assert answer.reached and answer.reason == 'REACHED' and goal.kind == 'sequence'
     assert answer.values['kind'] == 'sequence' and answer is goal.result is goal.latest
+    system.wait(lambda: len(system.statuses) > 1, what='what the client has heard already')
     assert [status['reason'] for status in system.statuses] == ['ACCEPTED', 'REACHED']
     assert len(system.trajectories) == 1
     assert np.allclose(tip(latest(system)).homogeneous, HERE.homogeneous, atol=1e-4)
@@ -267,40 +265,6 @@ def test_two_programs(system, arm):
         assert second.wait(30.0).reached
     assert first.result.state is GoalState.SUPERSEDED
     assert first.result.id != second.result.id
-
-
-def test_asyncio(system, arm):
-    """By asyncio, with an error and without."""
-    async def program():
-        with pytest.raises(GoalNotReachedError, match='OUT_OF_REACH'):
-            await arm.sequence([lin(shifted(3.0, 0.0, 0.0), QUAT)])
-        return await arm.sequence([ptp(joints=AWAY), ptp(joints=READY)])
-
-    assert asyncio.run(asyncio.wait_for(program(), 60.0)).reached
-
-
-def test_in_callbacks_of_a_node(system, arm):
-    """Of one thread: a coroutine awaits a sequence, and a plain callback waits for one."""
-    node = rclpy.create_node('sequence_program', namespace='/')
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    answers = []
-    with Arm('ik_node', node=node) as of_node:
-        async def awaiting():
-            timer.cancel()
-            answers.append(await of_node.sequence([ptp(joints=AWAY)]))
-
-        def waiting():
-            timer.cancel()
-            answers.append(of_node.sequence([ptp(joints=READY)]).wait(30.0))
-
-        for callback in (awaiting, waiting):
-            before, timer = len(answers), node.create_timer(0.01, callback)
-            while len(answers) == before:
-                executor.spin_once(timeout_sec=0.1)
-    executor.shutdown()
-    node.destroy_node()
-    assert [answer.reached for answer in answers] == [True, True]
 
 
 def test_in_a_callback_of_the_client(system, arm):
