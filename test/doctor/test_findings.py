@@ -1,6 +1,9 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What ik_doctor concludes from observations that are hard to come by over DDS."""
+"""What ik_doctor concludes from what it has observed."""
+
+import json
+from math import nan
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -11,7 +14,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 from ik_node.ros.controller_manager import LIST_SERVICE, prefix_of, service_of
-from ik_node.tools.doctor.command import diagnose
+from ik_node.tools.doctor import command
+from ik_node.tools.doctor.command import diagnose, report
 from ik_node.tools.doctor.observations import End, Heard, Observations, Topic
 
 NAME = '/ik_node'
@@ -350,3 +354,229 @@ def test_joint_states_with_one_joint_of_the_arm():
     message = JointState(name=['joint_1', 'finger'], position=[0.0, 0.0])
     finding, = found('joint states', states=[heard(message)], end=0.1)
     assert 'another robot' not in finding.what and "lack 'joint_2'" in finding.what
+
+
+# ---- one thing wrong in a system that works ------------------------------------------------
+
+NAMES = [f'joint_{k}' for k in range(1, 7)]
+READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]
+QOS = QoSProfile(depth=1)
+# In this order the limits of the first joints of the arm.
+ODD_LIMITS = ['<limit lower="-170" upper="170" velocity="180" effort="1"/>',
+              '<limit lower="0" upper="0" velocity="1" effort="1"/>',
+              '<limit lower="0" upper="0.0001" velocity="1" effort="1"/>',
+              '<limit lower="-1" upper="1" velocity="0" effort="1"/>']
+
+
+def states(positions=READY, names=NAMES, velocities=(), rate=50.0, ahead=0.0, stamped=True):
+    """Return joint states of the last two seconds, whose stamps are so far ahead, s."""
+    told = []
+    for k in range(round(2.0 * rate)):
+        message = JointState(name=list(names), position=list(map(float, positions)),
+                             velocity=list(map(float, velocities)))
+        if stamped:
+            stamp = 1000.0 + k / rate + ahead
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(
+                round(1e9 * stamp), 10**9)
+        told.append(heard(message, 1000.0 + k / rate))
+    return told
+
+
+def from_nodes(name, *nodes):
+    """Return a topic to which nodes publish."""
+    return Topic(name, tuple(End(node, 'a', QOS) for node in nodes))
+
+
+def taken(name, *nodes, kind='trajectory_msgs/msg/JointTrajectory', by=(NAME,)):
+    """Return a topic of motions with those that listen and those that send."""
+    return Topic(name, tuple(End(node, kind, QOS) for node in by),
+                 tuple(End(node, kind, QOS) for node in nodes))
+
+
+def system(**seen):
+    """Return what is observed of a system that works, but for what is given."""
+    return Observations(NAME, '', 6.0, **{
+        'nodes': [NAME, '/driver'], 'values': ARM, 'state': 'active', 'states': states(),
+        'states_topic': from_nodes('/joint_states', '/driver'), 'end': 1002.0,
+        'trajectory_topic': taken('/joint_trajectory', '/driver'),
+        'description_topic': Topic('/robot_description'), 'tf_knows': lambda frame: True,
+        'topics': [Topic('/t')], 'health': [health(not_checked='', contact='')], **seen})
+
+
+def everything(**seen):
+    """Return all findings in it."""
+    return diagnose(system(**seen))
+
+
+def odd_arm():
+    """Return the URDF of the arm with ODD_LIMITS."""
+    text = robots.text('six_axis_arm').decode()
+    lines = [line.strip() for line in text.splitlines() if '<limit' in line]
+    for line, other in zip(lines, ODD_LIMITS):
+        text = text.replace(line, other, 1)
+    return text
+
+
+def health_ahead(by):
+    """Return a report of the node by a clock that is ahead, s."""
+    report = health(not_checked='', contact='').message
+    report.header.stamp.sec = 1000 + by
+    return [heard(report, 1000.0)]
+
+
+def told_health(level, message):
+    """Return a report of the node that all is not well."""
+    return [heard(DiagnosticArray(status=[
+        DiagnosticStatus(name=f'{NAME}: health', level=level, message=message,
+                         values=[KeyValue(key=key) for key in ('not_checked', 'contact')])]))]
+
+
+def test_a_system_that_works():
+    """Nothing is found, and it is said what there is."""
+    findings = everything()
+    assert {finding.level.value for found in findings.values() for finding in found} == {'ok'}
+    for check, words in (('description', "'base_link' to 'tool0' by 'joint_1'"),
+                         ('joint states', '6 joints on /joint_states from /driver'),
+                         ('state source', '/driver, 50 Hz, by their stamps 0.0 ms old'),
+                         ('controller', '/driver listens on /joint_trajectory'),
+                         ('parameters', 'urdf_file'), ('environment', 'ROS_DOMAIN_ID'),
+                         ('TF', "knows 'base_link'"), ('node', 'runs and answers')):
+        assert words in findings[check][0].what
+
+
+def with_values(**values):
+    """Return parameters of the node, with . for __."""
+    return {'values': {**ARM, **{name.replace('__', '.'): value for name, value in
+                                 values.items()}}}
+
+
+SILENT = {'states': []}
+ODD = with_values(robot_description=odd_arm(), motion__acceleration_limits=[1.0, 2.0],
+                  motion__jerk_limits=[0.01])
+BARE = {'values': {}, 'description_topic': from_nodes('/robot_description', '/careless')}
+
+
+@pytest.mark.parametrize('seen, check, level, words', [
+    (SILENT, 'joint states', 'problem', ('nothing comes on /joint_states', '/driver may publish',
+                                         'activate')),
+    (SILENT, 'state source', 'skipped', ()),
+    ({**SILENT, 'states_topic': Topic('/joint_states')}, 'joint states', 'problem',
+     ('nobody publishes /joint_states', 'start')),
+    ({'end': 1003.0}, 'joint states', 'problem', ('s old, at most 0.5 s are allowed', '/driver')),
+    ({'states': states(READY[:5], NAMES[:5])}, 'joint states', 'problem',
+     ("lack 'joint_6'", 'not only')),
+    ({'states': states([nan, *READY[1:]])}, 'joint states', 'problem',
+     ("lack 'joint_1' (left out: 'joint_1' is nan)", 'correct what /driver')),
+    ({'states': states(READY[:4])}, 'joint states', 'problem',
+     ('no joint state has arrived', '6 names and 4 positions')),
+    ({'states': [*states(), *states([], ['finger'])]}, 'joint states', 'warning',
+     ('make no sense: it has 1 names and 0 positions',)),
+    ({'states_topic': from_nodes('/joint_states', '/a', '/b')}, 'state source', 'warning',
+     ('2 publish /joint_states: /a, /b', 'one of them')),
+    ({'states': states(stamped=False)}, 'state source', 'warning', ('no stamp',)),
+    ({'states': states(rate=8.0)}, 'state source', 'warning', ('8.0 times a second',)),
+    ({'states': states([0.0, 3.0, *READY[2:]])}, 'limits', 'problem',
+     ("'joint_2' stands at 3", '[-1.9, 2.2]')),
+    ({'states': states([0.0, 2.21, *READY[2:]])}, 'limits', 'warning',
+     ("'joint_2' stands at 2.21", '0.01 outside')),
+    ({'states': states(velocities=[0, 100, 0, 0, 0, 0])}, 'limits', 'problem',
+     ("'joint_2' reports a velocity", '3.9')),
+    ({'states': states(velocities=[0, 20, 0, 0, 0, 0]), **with_values(
+        motion__velocity_limits=[20.0])}, 'limits', 'ok', ('plausible',)),
+    ({'states': states(velocities=[0, 2, 0, 0, 0, 0]), **with_values(
+        motion__velocity_limits=[1.0])}, 'limits', 'problem',
+     ("'joint_2' reports a velocity of 2, its limit is 1",)),
+    (ODD, 'limits', 'warning', ("'joint_1' turns from -170 to 170",)),
+    (ODD, 'limits', 'warning', ("'joint_2' cannot move",)),
+    (ODD, 'limits', 'warning', ("'joint_3' may move by 0.0001",)),
+    (ODD, 'limits', 'warning', ("the velocity limit of joint 'joint_1' is 180",)),
+    (ODD, 'limits', 'warning', ("the jerk limit of joint 'joint_1' is 0.01",)),
+    (ODD, 'limits', 'problem', ("'joint_4' has no velocity limit",)),
+    (ODD, 'limits', 'problem', ('acceleration_limits needs 1 or 6',)),
+    (with_values(tip_link='tool_9'), 'description', 'problem', ("'tool_9' is not in the URDF",)),
+    (with_values(urdf_file='/none/arm.urdf'), 'description', 'skipped', ('/none/arm.urdf',)),
+    (BARE, 'description', 'problem', ('/careless may publish it', 'transient local')),
+    ({'values': {}, 'descriptions': ['<robot name="a">', '<sdf/>']}, 'description', 'problem',
+     ('/robot_description (', 'is not usable: ')),
+    ({'values': {}, 'descriptions': ['<sdf/>', robots.text('six_axis_arm').decode()],
+      'description_topic': from_nodes('/robot_description', '/a', '/b')}, 'description',
+     'warning', ('2 different texts', '/a, /b')),
+    ({'health': health_ahead(100)}, 'clock', 'problem',
+     ('the clock of the node is 100.0 s ahead of ours', 'synchronise')),
+    ({'states': states(ahead=-360.0)}, 'clock', 'warning',
+     ('whoever stamps the joint states is 360.0 s behind ours',)),
+    ({'clock_topic': from_nodes('/clock', '/gazebo')}, 'clock', 'warning',
+     ('/gazebo publishes /clock', 'use_sim_time')),
+    ({'trajectory_topic': taken('/joint_trajectory', '/a', '/b')}, 'controller', 'warning',
+     ('2 listen on /joint_trajectory: /a, /b', 'all but one')),
+    ({'trajectory_topic': taken('/joint_trajectory', '/a', by=(NAME, '/b'))}, 'controller',
+     'warning', ('2 may send to /joint_trajectory: /b, /ik_node',)),
+    ({**with_values(output='position'), 'trajectory_topic': Topic('/commands'),
+      'other_trajectory_topics': [taken('/forward/commands', '/driver', kind='b')]},
+     'controller', 'problem', ('nobody takes positions on /commands, but /driver listens on '
+                               '/forward/commands', 'set controller:=forward')),
+    ({'nodes': [NAME, '/gazebo', '/gazebo']}, 'node', 'warning', ('2 nodes are named /gazebo',)),
+    ({'state': 'inactive'}, 'lifecycle', 'problem', (
+        f'{NAME} is inactive', f'ros2 lifecycle set {NAME} activate')),
+    ({'state': 'unconfigured', 'health': []}, 'lifecycle', 'problem', (
+        f'{NAME} is unconfigured', f'ros2 lifecycle set {NAME} configure')),
+    ({'health': told_health(DiagnosticStatus.ERROR, 'joint states are old')}, 'health', 'problem',
+     ('health: joint states are old',)),
+    ({'health': told_health(DiagnosticStatus.WARN, 'no robot description')}, 'health', 'warning',
+     ('health: no robot description',)),
+    ({'tf_knows': lambda frame: False}, 'TF', 'warning', ("not know the base link 'base_link'",)),
+    ({'tf_knows': None}, 'TF', 'skipped', ('tf2_ros is not installed',)),
+])
+def test_each_fault_is_found(seen, check, level, words):
+    """Each is named with what to do, and nothing else is found."""
+    findings = everything(**seen)
+    assert any(finding.level.value == level and all(
+        word in f'{finding.what}; {finding.remedy}' for word in words)
+        and (finding.remedy or level in ('ok', 'skipped')) for finding in findings[check]), (
+            findings[check])
+    others = {name for name, found in findings.items()
+              if any(finding.level.value in ('warning', 'problem') for finding in found)}
+    assert others <= {check, *({'joint states'} if 'states' in seen else set()),
+                      *({'description'} if seen is ODD else set())}, findings
+
+
+@pytest.mark.fault('joint states', 'two publishers of different values', 'ik_doctor names both')
+def test_two_sources_that_contradict():
+    """As joint_state_publisher beside the driver does."""
+    both = [state for pair in zip(states(), states([0.0] * 6)) for state in pair]
+    assert_only(everything(states=both, states_topic=from_nodes('/joint_states', '/a', '/b'))[
+        'state source'], 'problem', "'joint_2' jumps to and fro", '/a, /b')
+
+
+@pytest.mark.fault('start, end and middleware', 'a node is deaf: what is sent does not get to it',
+                   'ik_doctor says so, and what to do')
+def test_a_node_that_hears_nobody():
+    """It is on /diagnostics but not in the graph."""
+    assert_only(everything(nodes=['/driver'])['node'], 'problem', 'it hears nobody',
+                'start it again', '/dev/shm/')
+
+
+def test_no_node_at_all():
+    """The domains in use on this machine are named."""
+    assert_only(found('environment', nodes=[], domain=7, domains=[3, 7, 12]), 'problem',
+                'no node at all is heard (ROS_DOMAIN_ID 7', 'the domains 3, 12 are in use', 'RMW')
+
+
+@pytest.mark.parametrize('seen, code', [
+    ({}, 0), ({'nodes': [NAME, '/gazebo', '/gazebo']}, 0), ({'state': 'inactive'}, 1)])
+def test_exit_code(seen, code, monkeypatch, capsys):
+    """A warning may be intended: only problems count; --json has their numbers."""
+    codes = []
+    monkeypatch.setattr(command, 'observe', lambda *_: (None, system(**seen)))
+    monkeypatch.setattr(command, 'leave', lambda node, code: codes.append(code))
+    monkeypatch.setattr(command.rclpy, 'init', lambda **_: None)
+    command.main(['--json'])
+    told = json.loads(capsys.readouterr().out)
+    assert codes == [code] == [told['problems']]
+    assert told['warnings'] == ('nodes' in seen)
+
+
+def test_texts_are_escaped():
+    """Other nodes cannot control the terminal."""
+    said = report(everything(health=told_health(DiagnosticStatus.WARN, 'ready\x1b[2J\nproblem')))
+    assert 'health: ready\\x1b[2J\\nproblem; see' in said and '\x1b' not in said

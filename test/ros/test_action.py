@@ -240,14 +240,6 @@ def test_real_goal_is_reached(arm):
 
 
 @over_dds
-def test_real_goal_is_refused(arm):
-    """The sentence sends to the log, and the controller's diagnostics say why."""
-    arm.client.send(JointTrajectory(joint_names=NAMES[:5], points=[]))
-    assert reasons(arm) == [Reason.REFUSED]
-    arm.wait(lambda: '5 joints' in arm.health[f'{SIM}: trajectories'].message)
-
-
-@over_dds
 def test_real_goal_is_preempted(arm):
     """By another client: the first is told so, the second arrives."""
     arm.client.send(trajectory(THERE, 5.0))
@@ -264,16 +256,6 @@ def test_real_goal_is_preempted(arm):
 
 
 @over_dds
-def test_real_goal_follows_its_own_predecessor(arm):
-    """Two goals of one client: only the newer is told."""
-    arm.client.send(trajectory(THERE, 5.0))
-    arm.wait(lambda: arm.client.feedback is not None)
-    arm.client.send(trajectory(THERE + 0.1))
-    assert reasons(arm) == [Reason.REACHED]
-    assert latest(arm) == pytest.approx(THERE + 0.1)
-
-
-@over_dds
 @pytest.mark.parametrize('early', [False, True])
 def test_real_goal_is_cancelled(arm, early):
     """The arm holds, and the end says cancelled, however early it was."""
@@ -286,46 +268,3 @@ def test_real_goal_is_cancelled(arm, early):
     held = latest(arm)
     arm.spin_for(0.3)
     assert np.array_equal(latest(arm), held) and held[0] < THERE[0] - 0.05
-
-
-@over_dds
-def test_real_path_tolerance(arm):
-    """Violated: code -4 in words, and the controller's own."""
-    assert arm.set_parameters(SIM, {'following.lag': 0.5,
-                                    'constraints.trajectory': [0.05]}).successful
-    arm.client.send(trajectory(THERE))
-    assert reasons(arm) == [Reason.OFF_TRACK]
-    assert 'path tolerance violation' in arm.ends[0].sentence
-
-
-@over_dds
-def test_real_goal_tolerance(arm):
-    """goal_time of the goal with the tolerance of the controller: code -5."""
-    assert arm.set_parameters(SIM, {'following.lag': 1.0, 'constraints.goal': [0.01]}).successful
-    try:
-        arm.client.send(trajectory(THERE), goal_time=0.2)
-        assert reasons(arm) == [Reason.OFF_TARGET]
-    finally:
-        arm.set_parameters(SIM, {'constraints.goal': [0.0]})
-
-
-@over_dds
-def test_real_controller_falls_silent(arm):
-    """Deactivated on the way: the goal ends; later goals are refused."""
-    arm.client.send(trajectory(THERE, 5.0))
-    arm.wait(lambda: arm.client.feedback is not None)
-    assert arm.set_parameters(SIM, {'silent': True}).successful
-    assert reasons(arm) == [Reason.INTERRUPTED] and 'deactivate' in arm.ends[0].sentence
-    arm.client.send(trajectory(THERE))
-    arm.wait(lambda: len(arm.ends) == 2)
-    assert arm.ends[1].reason is Reason.REFUSED
-
-
-@over_dds
-def test_real_topic_during_a_goal(arm):
-    """As in the real controller: the path is replaced without a word, then reported reached."""
-    arm.client.send(trajectory(THERE, 5.0))
-    arm.wait(lambda: arm.client.feedback is not None)
-    arm.commands.publish(trajectory(READY))
-    assert reasons(arm) == [Reason.REACHED]
-    assert latest(arm) == pytest.approx(READY)

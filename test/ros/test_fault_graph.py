@@ -199,7 +199,7 @@ def test_profiles_that_do_not_fit(tmp_path, probe):
         assert 'what was on /ik_node/goal_pose for a moment did not fit /ik_node (RELIAB' in said
 
 
-@pytest.mark.parametrize('name', ['sim_controller', 'viewer'])
+@pytest.mark.parametrize('name', usual_first(1, ['sim_controller', 'viewer']))
 def test_profiles_that_do_not_fit_other_nodes(tmp_path, probe, name):
     """The simulated controller and the page tell the same of a volatile description."""
     with process(name, tmp_path, {'port': free_port()} if name == 'viewer' else {}) as node:

@@ -1,20 +1,22 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Goals other than a pose: positions, joints, lines, paths and arcs, in real processes."""
+"""
+Goals other than a pose: regions, choices, lines and paths, in real processes.
+
+Simple ones, and arcs, are sent in test_node_client.py and test_client.py.
+"""
 
 import math
 from time import monotonic
 
 from geometry_msgs.msg import (
-    PointStamped,
-    PoseArray,
     PoseStamped,
     PoseWithCovarianceStamped,
-    QuaternionStamped,
 )
 from harness import (
     DOWN,
     latest,
+    lent,
     off_line,
     off_sent_way,
     once_each,
@@ -31,7 +33,6 @@ from nav_msgs.msg import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from sensor_msgs.msg import JointState
 
 from ik_node.base.errors import GoalError, Reason
 from ik_node.ros.messages.conversion import tolerance_from_covariance
@@ -45,18 +46,11 @@ def sim():
     return {'rate': 40.0}
 
 
-def test_a_position_leaves_the_orientation_free(system):
-    """The tip goes there, also where the orientation that it had cannot be."""
-    points = system.publisher(PointStamped, 'goal_position')
-    goal = PointStamped()
-    goal.point.x, goal.point.y, goal.point.z = 0.2, 0.5, 0.3
-    stamp = stamped(system, goal)
-    points.publish(goal)
-    answer = system.final(stamp)
-    assert answer['state'] == 'reached', answer
-    assert np.linalg.norm(tip(latest(system)).translation - [0.2, 0.5, 0.3]) < 2e-6
-    assert 'measured_orientation_error_rad' not in answer
-    assert ' rad' not in answer['message']
+@pytest.fixture
+def system(shared_system):
+    """Lend the system, with the arm at READY."""
+    with lent(shared_system):
+        yield shared_system
 
 
 def off(goal, there):
@@ -112,27 +106,6 @@ def test_invalid_goal_regions(entries, words):
     assert error.value.reason is Reason.GOAL_TOLERANCE
 
 
-@pytest.mark.parametrize('straight', [False, True])
-def test_an_orientation_turns_the_tip_where_it_is(system, straight):
-    """In the frame of the tip itself; along a straight line the tip does not leave its place."""
-    assert system.set_parameters('/ik_node', {'motion.straight': straight}).successful
-    orientations = system.publisher(QuaternionStamped, 'goal_orientation')
-    R = pin.rpy.rpyToMatrix(0.2, -0.3, 0.5)
-    goal = QuaternionStamped()
-    o = goal.quaternion
-    o.x, o.y, o.z, o.w = map(float, pin.Quaternion(R).coeffs())
-    stamp = stamped(system, goal, 'tool0')
-    orientations.publish(goal)
-    answer = system.final(stamp)
-    assert answer['state'] == 'reached' and answer['kind'] == 'orientation', answer
-    there = tip(latest(system))
-    assert np.linalg.norm(there.translation - HERE.translation) < 1e-5
-    assert np.abs(there.rotation - HERE.rotation @ R).max() < 1e-5
-    if straight:
-        points, _ = way(system)
-        assert np.linalg.norm(points - HERE.translation, axis=1).max() < 1e-3
-
-
 def lying(goal):
     """Return the pose (Pinocchio's) of a goal at READY's orientation."""
     return pose(goal, HERE.rotation)
@@ -150,17 +123,17 @@ def test_the_first_pose_that_can_be_reached(system):
         firsts.publish(goal)
         return system.final(stamp)
 
-    assert system.set_parameters('/ik_node', {'collision.ground': True}).successful
+    system.change('/ik_node', collision__ground=True)
     answer = go(far, below, near, other)
     assert (answer['state'], answer['kind'], answer['pose_number']) == ('reached', 'first', '3')
     assert np.linalg.norm(tip(latest(system)).translation - near) < 1e-5
     assert go(other, near)['pose_number'] == '1'
     # The nearest pose to one out of reach is second to one that can be reached.
-    assert system.set_parameters('/ik_node', {'solver.nearest': True}).successful
+    system.change('/ik_node', solver__nearest=True)
     assert go(far, near)['pose_number'] == '2'
     answer = go(far, far + [1.0, 0.0, 0.0])
     assert (answer['reason'], answer['pose_number']) == ('NEAREST', '2')
-    assert system.set_parameters('/ik_node', {'solver.nearest': False}).successful
+    system.change('/ik_node', solver__nearest=False)
     known = len(system.trajectories)
     answer = go(far, below, *(far,) * 4)
     assert (answer['state'], answer['reason']) == ('rejected', 'OUT_OF_REACH')
@@ -237,7 +210,7 @@ def test_a_stop_before_a_long_path_is_planned(system):
 def test_a_long_path_takes_over_a_moving_arm(system):
     """The arm comes to rest first; one that cannot be followed leaves the motion alone."""
     paths = system.publisher(Path, 'goal_path')
-    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.2}).successful
+    system.change('/ik_node', motion__velocity_scale=0.2)
     first = system.send_joints(np.array(READY) + [1.5, 0.0, 0.0, 0.0, 0.0, 0.0])
     system.wait(lambda: system.answers(first))
     goal = long_path(200)
@@ -255,26 +228,16 @@ def test_a_long_path_takes_over_a_moving_arm(system):
     assert system.call(system.stop).success
 
 
-def test_joints(system):
-    """Some or all joints by name; the others stay."""
-    joints = system.publisher(JointState, 'goal_joints')
-    goal = JointState(name=['joint_5', 'joint_1'], position=[0.8, 0.3])
-    stamp = stamped(system, goal, '')
-    joints.publish(goal)
-    assert system.final(stamp)['state'] == 'reached'
-    assert np.abs(latest(system) - [0.3, *READY[1:4], 0.8, READY[5]]).max() < 1e-5
-
-
 def test_the_nearest_pose_is_not_called_the_goal(system):
     """With solver.nearest: reached, but for the reason NEAREST, with the distance that is left."""
-    assert system.set_parameters('/ik_node', {'solver.nearest': True}).successful
+    system.change('/ik_node', solver__nearest=True)
     answer = system.final(system.send((2.0, 0.0, 0.5), DOWN))
     assert (answer['state'], answer['reason']) == ('reached', 'NEAREST'), answer
     left = np.linalg.norm(tip(latest(system)).translation - [2.0, 0.0, 0.5])
     assert float(answer['measured_position_error_m']) == pytest.approx(left, rel=1e-3)
     assert left > 0.5 and 'as near as it can be' in answer['message']
     # Of a pose whose orientation alone is out of reach, the position may be kept.
-    assert system.set_parameters('/ik_node', {'solver.nearest_keeps_position': True}).successful
+    system.change('/ik_node', solver__nearest_keeps_position=True)
     answer = system.final(system.send((0.9, 0.0, 0.7), DOWN))
     assert (answer['state'], answer['reason']) == ('reached', 'NEAREST'), answer
     assert np.linalg.norm(tip(latest(system)).translation - [0.9, 0.0, 0.7]) < 1e-5
@@ -284,7 +247,7 @@ def test_the_nearest_pose_is_not_called_the_goal(system):
 def test_a_pose_by_a_straight_line(system):
     """With motion.straight; off it a motion of the joints bends by centimetres."""
     target = HERE.translation + [0.05, -0.25, -0.1]
-    assert system.set_parameters('/ik_node', {'motion.straight': True}).successful
+    system.change('/ik_node', motion__straight=True)
     stamp = system.send(target, pin.Quaternion(HERE.rotation).coeffs())
     answer = system.final(stamp)
     assert answer['state'] == 'reached', answer
@@ -325,7 +288,7 @@ def test_a_blended_path_does_not_stop(system):
     corners = [HERE.translation + d for d in ([0.0, -0.15, 0.0], [0.0, -0.15, -0.15])]
     durations = []
     for radius in (0.0, 0.04):
-        assert system.set_parameters('/ik_node', {'path.blend_radius': radius}).successful
+        system.change('/ik_node', path__blend_radius=radius)
         began = len(system.trajectories)
         for targets in (corners, [HERE.translation]):
             goal = path_of(*map(pose, targets))
@@ -342,23 +305,6 @@ def test_a_blended_path_does_not_stop(system):
     assert 1e-3 < nearest < 0.04
 
 
-def test_an_arc(system):
-    """Through its middle to its end, on the circle all the way."""
-    arcs = system.publisher(PoseArray, 'goal_arc')
-    centre, radius = HERE.translation + [0.0, -0.1, 0.0], 0.1
-    goal = PoseArray(poses=[pose(centre - [0.0, 0.0, radius]), pose(centre - [0.0, radius, 0.0])])
-    stamp = stamped(system, goal)
-    arcs.publish(goal)
-    answer = system.final(stamp)
-    assert answer['state'] == 'reached', answer
-    points, _ = way(system)
-    off = np.hypot(np.linalg.norm((points - centre)[:, 1:], axis=1) - radius,
-                   (points - centre)[:, 0])
-    assert np.abs(off).max() < 1e-4
-    assert sent_way(system)[0][:, 2].min() < centre[2] - 0.99 * radius
-    assert float(answer['path_m']) == pytest.approx(np.pi * radius, rel=1e-3)
-
-
 @pytest.mark.fault('goals', 'a line that leaves the reach on its way',
                    'refused as a whole with how far it could be; path.partial goes so far')
 def test_a_path_that_cannot_be_followed(system):
@@ -371,7 +317,7 @@ def test_a_path_that_cannot_be_followed(system):
     assert answer['state'] == 'rejected' and not system.trajectories
     fraction = float(answer['path_fraction'])
     assert 0.05 < fraction < 0.95 and '% of its length' in answer['message']
-    assert system.set_parameters('/ik_node', {'path.partial': True}).successful
+    system.change('/ik_node', path__partial=True)
     goal = path_of(pose(HERE.translation + [0.9, 0.0, 0.0]))
     stamp = stamped(system, goal)
     paths.publish(goal)
@@ -459,7 +405,7 @@ def test_a_refusal_stays_one(system):
 def test_a_line_during_a_motion(system):
     """The arm is first brought to rest, then goes straight."""
     paths = system.publisher(Path, 'goal_path')
-    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.25}).successful
+    system.change('/ik_node', motion__velocity_scale=0.25)
     first = system.send((0.3, 0.4, 0.3), DOWN)
     system.wait(lambda: system.trajectories)
     system.spin_for(0.5)

@@ -3,7 +3,6 @@
 """New goals and stops on lines and on long motions, and what a new goal is sent with."""
 
 from harness import (
-    latest,
     lent,
     path_of,
     pose,
@@ -16,7 +15,6 @@ from harness import (
 )
 from kicks import no_kick
 from nav_msgs.msg import Path
-from nightly import usual_first
 import numpy as np
 import pytest
 
@@ -88,32 +86,6 @@ def test_clocks_that_do_not_agree(arm):
     for stamp in (first, second):
         assert arm.answers(stamp)[-1]['state'] == 'reached'
     assert all(stamp_of(message) == 0.0 for message in arm.trajectories)
-
-
-@pytest.mark.parametrize('share', usual_first(1, [0.15, 0.6]))
-def test_on_a_line(arm, controller, share):
-    """A line is left for a goal, and another is stopped, at some share of its length."""
-    paths = arm.publisher(Path, 'goal_path')
-    length = 0.3
-
-    def begun() -> str:
-        goal = path_of(pose(HERE + [0.0, -length, 0.0]))
-        stamp = stamped(arm, goal)
-        paths.publish(goal)
-        arm.wait(lambda: arm.answers(stamp))
-        arm.wait(lambda: HERE[1] - tip(latest(arm)).translation[1] > share * length)
-        return stamp
-
-    line = begun()
-    back = arm.send_joints(READY)
-    assert reasons(arm, back) == ['ACCEPTED', 'REACHED']
-    assert reasons(arm, line) == ['ACCEPTED', 'SUPERSEDED']
-    line = begun()
-    assert arm.call(arm.stop).success
-    assert reasons(arm, line) == ['ACCEPTED', 'STOPPED']
-    arm.wait(lambda: np.abs(arm.states[-1][1].velocity).max() < 1e-3)
-    assert HERE[1] - tip(latest(arm)).translation[1] < length + 1e-3
-    no_kick(arm)
 
 
 def test_motions_that_take_long_to_plan(arm):

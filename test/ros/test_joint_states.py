@@ -1,116 +1,68 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states and controllers that misbehave: the test plays them itself."""
+"""
+Joint states that are missing, wrong, odd or contradict one another, and arms that do not move.
 
-from contextlib import contextmanager
+The test publishes them, and takes trajectories as a controller that does nothing with them.
+"""
+
 import math
+from math import pi
 from time import monotonic
 
-from harness import ARM, DOWN, once_each, process, READY, seconds
-from nightly import usual_first
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
+from harness import ARM, DOWN, once_each, positions_of, Probe, process, READY, seconds
 import numpy as np
 import pytest
+from rclpy.duration import Duration
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
+from ik_node.base.errors import StateError
 from ik_node.node.execution.motion import MAX_PLANS
 from ik_node.node.goals.goal_queue import START_GRACE_S
 from ik_node.ros.messages.joint_states import JointStates, MAX_JOINT_NAMES
+from ik_node.ros.parameters.tables import IK_NODE
 
+ERROR, STALE = DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 NAMES = [f'joint_{k}' for k in range(1, 7)]
+LEAPT = np.array(READY) + [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+THERE = np.array(READY) + 0.3
 GOAL = (0.4, 0.1, 0.4)
 
 
-@contextmanager
-def node(folder, probe, **parameters):
-    """Run the node alone."""
-    parameters = {'urdf_file': ARM, **{key.replace('__', '.'): value
-                                       for key, value in parameters.items()}}
-    with process('ik_node', folder, parameters) as running:
-        probe.wait_for_node()
-        yield running
+# ---- what is made of them, without a node ---------------------------------------------------
 
-
-def listen(probe) -> list[JointTrajectory]:
-    """Take trajectories like a controller that then does nothing with them."""
-    taken: list[JointTrajectory] = []
-    probe.create_subscription(JointTrajectory, 'joint_trajectory', taken.append, 10)
-    return taken
-
-
-def keep_publishing(probe, names, positions, velocities=None):
-    """Publish the same state at 50 Hz while the probe spins."""
-    return probe.create_timer(0.02, lambda: probe.publish_state(names, positions, velocities))
-
-
-def ask(probe, xyz=GOAL):
-    return probe.final(probe.send(xyz, DOWN))
-
-
-@pytest.mark.fault('goals', 'a goal before joint states',
-                   'refused, with the topic and its publishers; never run later')
-@pytest.mark.fault('joint states', 'none arrive',
-                   'goals are refused with the topic and how many publish there')
-def test_no_joint_state(tmp_path, probe):
-    """Never planned from an assumed state: the answer names the topic and its publishers."""
-    with node(tmp_path, probe):
-        taken = listen(probe)
-        answer = ask(probe)
-        assert (answer['state'], answer['reason']) == ('rejected', 'STATE_MISSING')
-        assert 'no joint state' in answer['message']
-        assert '1 publisher on /joint_states' in answer['message']  # the probe's, silent
-        other = probe.create_publisher(JointState, 'joint_states', 10)
-        probe.wait(lambda: '2 publishers on /joint_states' in ask(probe)['message'])
-        probe.destroy_publisher(other)
-        keep_publishing(probe, NAMES, READY)
-        probe.wait_until_ready()
-        probe.spin_for(START_GRACE_S + 0.5)  # longer than a goal waits for what is missing
-        assert not taken
-        assert {answer['state'] for answer in probe.statuses} == {'rejected'}
-        once_each(probe.statuses, [answer['stamp'] for answer in probe.statuses])
-        # It is not that nothing could have begun.
-        stamp = probe.send(GOAL, DOWN)
-        probe.wait(lambda: taken and probe.answers(stamp), what='a trajectory')
-        assert probe.answers(stamp)[0]['state'] == 'accepted'
-
-
-@pytest.mark.fault('joint states',
-                   'joints missing, twice or of other names, NaN, names and positions of other '
-                   'lengths, far outside the limits, impossible velocity',
-                   'goals are refused with what is wrong until good ones come')
-@pytest.mark.parametrize('names, positions, velocities, reason, words', usual_first(3, [
-    (NAMES[:5], READY[:5], None, 'STATE_INCOMPLETE', "'joint_6'"),
-    ([f'A{k}' for k in range(1, 7)], READY, None, 'STATE_OTHER_JOINTS',
+@pytest.mark.parametrize('names, positions, velocities, reason, words', [
+    (NAMES[:5], READY[:5], [], 'STATE_INCOMPLETE', "lack 'joint_6'"),
+    ([f'A{k}' for k in range(1, 7)], READY, [], 'STATE_OTHER_JOINTS',
      "the joint states name 'A1', 'A2', 'A3', 'A4', 'A5' and 1 more, and none of the joints of "
      "the arm, 'joint_1', "),
-    (NAMES, [math.nan, *READY[1:]], None, 'STATE_INVALID', "'joint_1' is nan"),
-    ([f'left_{name}' for name in NAMES], READY, None, 'STATE_OTHER_JOINTS',
+    ([f'left_{name}' for name in NAMES], READY, [], 'STATE_OTHER_JOINTS',
      "(the URDF lacks the prefix 'left_'); load the URDF of the robot that runs"),
-    ([], [], None, 'STATE_OTHER_JOINTS', 'the joint states name no joint'),
+    ([], [], [], 'STATE_OTHER_JOINTS', 'the joint states name no joint'),
+    (NAMES, [math.nan, *READY[1:]], [], 'STATE_INVALID', "'joint_1' is nan"),
     (NAMES, READY, [0.0] * 5 + [math.inf], 'STATE_INVALID', "'joint_6' is inf"),
-    (NAMES, READY[:4], None, 'STATE_INVALID', '4 positions'),
-    ([*NAMES[:5], 'joint_1'], READY, None, 'STATE_INVALID', 'twice'),
-    (NAMES, [0.0, 3.0, *READY[2:]], None, 'START_OUT_OF_LIMITS', "'joint_2'"),
-    (NAMES, READY, [0.0, 100.0, *[0.0] * 4], 'STATE_INVALID', "'joint_2' reports a velocity"),
-]))
-def test_bad_joint_states(tmp_path, probe, names, positions, velocities, reason, words):
-    """Each is answered with what is wrong; good states afterwards are taken."""
-    with node(tmp_path, probe) as running:
-        taken = listen(probe)
-        timer = keep_publishing(probe, names, positions, velocities)
-        probe.wait(lambda: probe.count_subscribers('joint_states'))
-        probe.spin_for(0.5)
-        answer = ask(probe)
-        assert (answer['state'], answer['reason']) == ('rejected', reason)
-        assert words in answer['message']
-        probe.wait(lambda: reason in running.output)
-        assert not taken
-        probe.destroy_timer(timer)
-        timer = keep_publishing(probe, NAMES, READY)
-        probe.spin_for(1.2)  # until the complaint is old
-        stamp = probe.send(GOAL, DOWN)
-        probe.wait(lambda: taken and probe.answers(stamp), what='a trajectory')
-        assert probe.answers(stamp)[0]['state'] == 'accepted'
+    (NAMES, READY[:4], [], 'STATE_INVALID', '6 names and 4 positions'),
+    (NAMES, [], [], 'STATE_INVALID', '6 names and 0 positions'),
+    (NAMES, READY, [0.0], 'STATE_INVALID', '6 names and 1 velocities'),
+    ([*NAMES[:5], 'joint_1'], READY, [], 'STATE_INVALID', 'names a joint twice')])
+def test_what_is_wrong(names, positions, velocities, reason, words):
+    """Each has its reason and its sentence, until good ones come."""
+    joints = JointStates()
+    taken = joints.take(JointState(name=names, position=[*map(float, positions)],
+                                   velocity=velocities), 1.0, frozenset(NAMES))
+    assert taken == (reason != 'STATE_INVALID')
+    with pytest.raises(StateError) as caught:
+        joints.state(NAMES, 1.1, 0.5)
+    assert caught.value.reason == reason and words in str(caught.value)
+    assert joints.take(JointState(name=NAMES, position=READY), 3.0, frozenset(NAMES))
+    assert joints.state(NAMES, 3.1, 0.5)[0].tolist() == READY
+    with pytest.raises(StateError) as caught:
+        joints.state(NAMES, 4.1, 0.5)
+    assert caught.value.reason == 'STATE_STALE' and 'is 1.10 s old, at most 0.5' in str(
+        caught.value)
 
 
 @pytest.mark.fault('joint states', 'ever new names of joints',
@@ -131,155 +83,39 @@ def test_ever_new_names():
     assert 'it has 5001 names, at most 5000' in joints.complaint
 
 
-@pytest.mark.fault('joint states', 'a message of twenty thousand names',
-                   'left out unread, with a warning; those of the arm count')
-@pytest.mark.nightly
-def test_a_message_of_too_many_names(tmp_path, probe):
-    """The node has one thread, which to read it would take."""
-    with node(tmp_path, probe) as running:
-        taken = listen(probe)
-        keep_publishing(probe, NAMES, READY)
-        names = [f'other_{k}' for k in range(20_000)]
-        many = JointState(name=names, position=[0.0] * len(names))
-        # So large a message may be lost on its way.
-        timer = probe.create_timer(0.2, lambda: probe.joint_states.publish(many))
-        probe.wait(lambda: 'is left out in whole or part: it has ' in running.output)
-        assert 'bytes, at most 262144 are read' in running.output
-        probe.destroy_timer(timer)
-        probe.send(GOAL, DOWN)
-        probe.wait(lambda: taken)
+# ---- a node of its own, which comes before the one that all others share ---------------------
+
+def ask(probe):
+    """Send a goal; return its final answer."""
+    return probe.final(probe.send(GOAL, DOWN))
 
 
-@pytest.mark.fault('joint states', 'hundreds of messages that make no sense',
-                   'left out and counted, with a warning that is not on the log each time')
-@pytest.mark.parametrize('names, positions, words', usual_first(1, [
-    (NAMES, [math.nan, *READY[1:]], "'joint_1' is nan"),
-    (NAMES, READY[:4], 'it has 6 names and 4 positions'),
-    (NAMES, [], 'it has 6 names and 0 positions'),
-    ([*NAMES[:5], 'joint_1'], READY, 'it names a joint twice'),
-]))
-def test_dropped_messages_are_reported_periodically(tmp_path, probe, names, positions, words):
-    """200 of them: one line, or two if 5 s were over."""
-    def left_out() -> int:
-        health = probe.health.get('/ik_node: health')
-        return int(next(pair.value for pair in health.values
-                        if pair.key == 'joint_state_messages_left_out')) if health else 0
-
-    with node(tmp_path, probe) as running:
-        probe.create_timer(0.005, lambda: probe.publish_state(names, positions))
-        start = monotonic()
-        probe.wait(lambda: left_out() >= 200, 60.0, 'messages that are left out')
-        said = running.output.count('is left out in whole or part: ' + words)
-        assert 1 <= said <= 1 + (monotonic() - start) / 5.0
-
-
-@pytest.mark.fault('joint states', 'a joint beside the arm has no position (NaN), as wheels have',
-                   'those of the arm count; one that the robot does not have is not spoken of')
-@pytest.mark.parametrize('there', [True, False])
-def test_a_joint_without_a_position(tmp_path, probe, there):
-    """The pose of the tip is published, and goals are taken."""
-    path = tmp_path / 'arm.urdf'
-    path.write_text(ARM.read_text().replace('</robot>', (
-        '<link name="hub"/><joint name="wheel" type="continuous"><parent link="base_link"/>'
-        '<child link="hub"/><axis xyz="0 0 1"/></joint>' if there else '') + '</robot>'))
-    with node(tmp_path, probe, urdf_file=path) as running:
-        probe.watch_motion()
-        keep_publishing(probe, ['wheel', *NAMES], [math.nan, *READY])
-        probe.wait(lambda: len(probe.tip_poses) > 5, what='poses of the tip')
-        probe.send(GOAL, DOWN)
-        probe.wait(lambda: probe.trajectories)
-        assert ("part: 'wheel' is nan" in running.output) == there
-
-
-@pytest.mark.nightly
-def test_dropped_messages_do_not_move_the_tip(tmp_path, probe):
-    """No pose has the stamp of a message whose joints were not taken."""
-    with node(tmp_path, probe, state__timeout=5.0):
-        probe.watch_motion()
-        timer = keep_publishing(probe, NAMES, READY)
-        probe.wait(lambda: len(probe.tip_poses) > 5, what='poses of the tip')
-        probe.destroy_timer(timer)
-        probe.spin_for(0.2)
-        count = len(probe.tip_poses)
-        timer = keep_publishing(probe, NAMES, READY[:4])
-        probe.spin_for(0.5)
-        assert len(probe.tip_poses) == count
-        probe.destroy_timer(timer)
-        keep_publishing(probe, NAMES, READY)
-        probe.wait(lambda: len(probe.tip_poses) > count, what='poses of the tip again')
-
-
-@pytest.mark.fault('joint states', 'half of the joints stop coming',
-                   'goals are refused with a joint of them and its age')
-def test_half_of_the_joints_stop(tmp_path, probe):
-    """Two publish, one goes: its joints are old, however new the others are."""
-    with node(tmp_path, probe):
-        taken = listen(probe)
-        keep_publishing(probe, NAMES[:3], READY[:3])
-        timer = keep_publishing(probe, NAMES[3:], READY[3:])
-        probe.wait_until_ready()
-        probe.destroy_timer(timer)
-        probe.wait(lambda: 'missing or old' in probe.health['/ik_node: health'].message)
+@pytest.mark.fault('goals', 'a goal before joint states',
+                   'refused, with the topic and its publishers; never run later')
+@pytest.mark.fault('joint states', 'none arrive',
+                   'goals are refused with the topic and how many publish there')
+def test_no_joint_state(tmp_path, probe):
+    """Never planned from an assumed state: the answer names the topic and its publishers."""
+    with process('ik_node', tmp_path, {'urdf_file': ARM}):
+        probe.wait_for_node()
         answer = ask(probe)
-        assert (answer['state'], answer['reason']) == ('rejected', 'STATE_STALE')
-        assert any(f'the joint state of {name!r} is' in answer['message'] for name in NAMES[3:])
-        assert 's old, at most 0.5 s' in answer['message'] and not taken
-        keep_publishing(probe, NAMES[3:], READY[3:])
+        assert (answer['state'], answer['reason']) == ('rejected', 'STATE_MISSING')
+        assert 'no joint state' in answer['message']
+        assert '1 publisher on /joint_states' in answer['message']  # the probe's, silent
+        other = probe.create_publisher(JointState, 'joint_states', 10)
+        probe.wait(lambda: '2 publishers on /joint_states' in ask(probe)['message'])
+        probe.destroy_publisher(other)
+        probe.create_timer(0.02, lambda: probe.publish_state(NAMES, READY))
+        probe.watch_motion()
         probe.wait_until_ready()
+        probe.spin_for(START_GRACE_S + 0.5)  # longer than a goal waits for what is missing
+        assert not probe.trajectories
+        assert {answer['state'] for answer in probe.statuses} == {'rejected'}
+        once_each(probe.statuses, [answer['stamp'] for answer in probe.statuses])
+        # It is not that nothing could have begun.
         stamp = probe.send(GOAL, DOWN)
-        probe.wait(lambda: taken and probe.answers(stamp), what='a trajectory')
+        probe.wait(lambda: probe.trajectories and probe.answers(stamp), what='a trajectory')
         assert probe.answers(stamp)[0]['state'] == 'accepted'
-
-
-@pytest.mark.fault('joint states', 'other order, extra joints, split over two messages',
-                   'joints are known by their names')
-def test_any_order_extra_joints_and_two_messages(tmp_path, probe):
-    """Joints are known by name, wherever they stand and whoever publishes them."""
-    with node(tmp_path, probe):
-        taken = listen(probe)
-        by_name = dict(zip(NAMES, READY))
-        keep_publishing(probe, ['finger', 'joint_3', 'joint_1'],
-                        [0.5, by_name['joint_3'], by_name['joint_1']])
-        rest = ['joint_6', 'joint_2', 'joint_5', 'joint_4']
-        keep_publishing(probe, rest, [by_name[name] for name in rest])
-        probe.wait_until_ready()
-        probe.send(GOAL, DOWN)
-        probe.wait(lambda: taken)
-        first = taken[0].points[0].positions
-        assert max(abs(a - b) for a, b in zip(first, READY)) < 0.01
-
-
-@pytest.mark.fault('joint states', 'they stop arriving',
-                   'goals are refused with their age; /diagnostics is STALE')
-def test_stale_joint_states(tmp_path, probe):
-    """A state older than the timeout is not used, and the answer says how old it is."""
-    with node(tmp_path, probe, state__timeout=0.3):
-        taken = listen(probe)
-        timer = keep_publishing(probe, NAMES, READY)
-        probe.spin_for(0.5)
-        probe.destroy_timer(timer)
-        probe.spin_for(0.6)
-        answer = ask(probe)
-        assert answer['reason'] == 'STATE_STALE' and 's old' in answer['message']
-        assert not taken
-        probe.wait(lambda: '/ik_node: health' in probe.health
-                   and probe.health['/ik_node: health'].level == b'\x03', 5.0, 'STALE')
-
-
-@pytest.mark.fault('joint states', 'a joint slightly outside its limits',
-                   'it moves inward, with a warning')
-def test_start_slightly_outside_moves_inward(tmp_path, probe):
-    """A joint a little past its stop starts there and never goes further out."""
-    outside = [READY[0], 2.21, *READY[2:]]  # joint_2 ends at 2.2
-    with node(tmp_path, probe) as running:
-        taken = listen(probe)
-        keep_publishing(probe, NAMES, outside)
-        probe.spin_for(0.5)
-        probe.send(GOAL, DOWN)
-        probe.wait(lambda: taken)
-        path = [point.positions[1] for point in taken[0].points]
-        assert max(path) <= 2.21 and path[-1] < 2.2
-        probe.wait(lambda: 'outside its limits' in running.output)
 
 
 @pytest.mark.fault('start, end and middleware', 'no controller',
@@ -287,156 +123,480 @@ def test_start_slightly_outside_moves_inward(tmp_path, probe):
 @pytest.mark.nightly
 def test_nobody_listens(tmp_path, probe):
     """Without a controller the goal is refused, and the topic is named."""
-    with node(tmp_path, probe):
-        keep_publishing(probe, NAMES, READY)
+    with process('ik_node', tmp_path, {'urdf_file': ARM}):
+        probe.wait_for_node()
+        probe.create_timer(0.02, lambda: probe.publish_state(NAMES, READY))
         probe.spin_for(0.5)
         answer = ask(probe)
         assert (answer['state'], answer['reason']) == ('rejected', 'NO_LISTENER')
         assert '/joint_trajectory' in answer['message']
 
 
-def test_controller_name(tmp_path, probe):
-    """The parameter controller names the topic."""
-    with node(tmp_path, probe, controller='arm_controller'):
-        taken: list[JointTrajectory] = []
-        probe.create_subscription(JointTrajectory, 'arm_controller/joint_trajectory',
-                                  taken.append, 10)
-        keep_publishing(probe, NAMES, READY)
-        probe.spin_for(0.5)
-        probe.send(GOAL, DOWN)
-        probe.wait(lambda: taken)
+# ---- one node, to which the test is driver and controller -----------------------------------
+
+@pytest.fixture(scope='module')
+def shared(tmp_path_factory, recorded):
+    """Run the node alone; joint_6 turns without limit, and there is a wheel beside the arm."""
+    folder = tmp_path_factory.mktemp('node')
+    urdf = folder / 'arm.urdf'
+    urdf.write_text(ARM.read_text().replace(
+        'name="joint_6" type="revolute"', 'name="joint_6" type="continuous"').replace(
+        '</robot>', '<link name="hub"/><joint name="wheel" type="continuous"><parent '
+        'link="base_link"/><child link="hub"/><axis xyz="0 0 1"/></joint></robot>'))
+    probe = Probe()
+    probe.watch_motion()
+    with process('ik_node', folder, {'urdf_file': urdf}) as probe.node:
+        probe.wait_for_node()
+        yield probe
+    probe.destroy_node()
+
+
+@pytest.fixture
+def alone(shared):
+    """Lend it when what was told of the joints before is forgotten."""
+    shared.spin_for(1.2)
+    for seen in (shared.trajectories, shared.statuses):
+        seen.clear()
+    shared.timers_made = []
+    changed = {}
+
+    def change(**values):
+        values = {name.replace('__', '.'): value for name, value in values.items()}
+        changed.update({row.name: row.default for row in IK_NODE if row.name in values})
+        assert shared.set_parameters('/ik_node', values).successful
+
+    shared.change = change
+    yield shared
+    shared.call(shared.stop)
+    for timer in shared.timers_made:
+        shared.destroy_timer(timer)
+    if changed:
+        assert shared.set_parameters('/ik_node', changed).successful
+
+
+def tell(probe, q, stamp=None, velocities=True, publisher=None, names=NAMES):
+    """
+    Publish a posture from now on, and return the timer.
+
+    `stamp` gives the time of a message, `q` its positions and maybe velocities.
+    """
+    def once() -> None:
+        positions = q() if callable(q) else q
+        speeds = [0.0] * len(names)
+        if isinstance(positions, tuple):
+            positions, speeds = positions
+        message = JointState(name=names, position=[*map(float, positions)],
+                             velocity=[*map(float, speeds)] if velocities else [])
+        message.header.stamp = stamp() if stamp else probe.get_clock().now().to_msg()
+        (publisher or probe.joint_states).publish(message)
+
+    probe.timers_made.append(probe.create_timer(0.02, once))
+    return probe.timers_made[-1]
+
+
+def cease(probe, timer):
+    """Publish a posture no more."""
+    probe.timers_made.remove(timer)
+    probe.destroy_timer(timer)
+
+
+def begins_at(probe, q) -> None:
+    """Send a goal, and see that its trajectory begins at q."""
+    probe.send_joints(THERE)
+    probe.wait(lambda: probe.trajectories, what='a trajectory')
+    assert np.abs(np.array(probe.trajectories[0].points[0].positions) - q).max() < 2e-3
+    assert probe.call(probe.stop).success
+
+
+@pytest.mark.fault('joint states',
+                   'joints missing, twice or of other names, NaN, names and positions of other '
+                   'lengths, far outside the limits, impossible velocity',
+                   'goals are refused with what is wrong until good ones come')
+@pytest.mark.parametrize('positions, velocities, reason, words', [
+    ([math.nan, *READY[1:]], [0.0] * 6, 'STATE_INVALID', "left out: 'joint_1' is nan"),
+    ([0.0, 3.0, *READY[2:]], [0.0] * 6, 'START_OUT_OF_LIMITS', "'joint_2' stands at 3, 0.8 rad"),
+    (READY, [0.0, 100.0, *[0.0] * 4], 'STATE_INVALID', "'joint_2' reports a velocity")])
+def test_bad_joint_states(alone, positions, velocities, reason, words):
+    """Each is answered with what is wrong; good states afterwards are taken."""
+    timer = tell(alone, lambda: (positions, velocities))
+    alone.spin_for(1.2)  # a leap of what was told before is remembered for a second
+    answer = ask(alone)
+    assert (answer['state'], answer['reason']) == ('rejected', reason)
+    assert words in answer['message'] and not alone.trajectories
+    alone.wait(lambda: reason in alone.node.output, what='a line on the log')
+    cease(alone, timer)
+    tell(alone, READY)
+    alone.spin_for(1.5)
+    begins_at(alone, READY)
+
+
+@pytest.mark.fault('joint states', 'a message of twenty thousand names',
+                   'left out unread, with a warning; those of the arm count')
+@pytest.mark.nightly
+def test_a_message_of_too_many_names(alone):
+    """The node has one thread, which to read it would take."""
+    tell(alone, READY)
+    names = [f'other_{k}' for k in range(20_000)]
+    many = JointState(name=names, position=[0.0] * len(names))
+    # So large a message may be lost on its way.
+    alone.timers_made.append(alone.create_timer(0.2, lambda: alone.joint_states.publish(many)))
+    alone.wait(lambda: 'bytes, at most 262144 are read' in alone.node.output)
+    cease(alone, alone.timers_made[-1])
+    begins_at(alone, READY)
+
+
+@pytest.mark.fault('joint states', 'hundreds of messages that make no sense',
+                   'left out and counted, with a warning that is not on the log each time')
+def test_dropped_messages_are_reported_periodically(alone):
+    """200 of them: one line, or two if 5 s were over."""
+    def left_out() -> int:
+        health = alone.health.get('/ik_node: health')
+        return int(next(pair.value for pair in health.values
+                        if pair.key == 'joint_state_messages_left_out')) if health else 0
+
+    alone.wait(lambda: '/ik_node: health' in alone.health)
+    before, said, start = left_out(), alone.node.output.count('is left out in whole or part'), \
+        monotonic()
+    alone.timers_made.append(alone.create_timer(
+        0.005, lambda: alone.publish_state(NAMES, READY[:4])))
+    alone.wait(lambda: left_out() >= before + 200, 60.0, 'messages that are left out')
+    alone.wait(lambda: 'part: it has 6 names and 4 positions' in alone.node.output)
+    assert alone.node.output.count('is left out in whole or part') - said \
+        <= 1 + (monotonic() - start) / 5.0
+
+
+@pytest.mark.fault('joint states', 'a joint beside the arm has no position (NaN), as wheels have',
+                   'those of the arm count; one that the robot does not have is not spoken of')
+@pytest.mark.parametrize('name, there', [('wheel', True), ('castor', False)])
+def test_a_joint_without_a_position(alone, name, there):
+    """The pose of the tip is published, and goals are taken."""
+    count = len(alone.tip_poses)
+    tell(alone, [math.nan, *READY], names=[name, *NAMES])
+    alone.wait(lambda: len(alone.tip_poses) > count + 5, what='poses of the tip')
+    begins_at(alone, READY)
+    said = f'part: {name!r} is nan'
+    if there:  # once in 5 s, whatever it is about
+        alone.wait(lambda: said in alone.node.output, what=said)
+    assert (said in alone.node.output) == there
+
+
+@pytest.mark.nightly
+def test_dropped_messages_do_not_move_the_tip(alone):
+    """No pose has the stamp of a message whose joints were not taken."""
+    alone.change(state__timeout=5.0)
+    timer = tell(alone, READY)
+    count = len(alone.tip_poses)
+    alone.wait(lambda: len(alone.tip_poses) > count + 5, what='poses of the tip')
+    cease(alone, timer)
+    alone.spin_for(0.2)
+    count = len(alone.tip_poses)
+    timer = tell(alone, READY[:4], velocities=False)
+    alone.spin_for(0.5)
+    assert len(alone.tip_poses) == count
+    cease(alone, timer)
+    tell(alone, READY)
+    alone.wait(lambda: len(alone.tip_poses) > count, what='poses of the tip again')
+
+
+@pytest.mark.fault('joint states', 'half of the joints stop coming',
+                   'goals are refused with a joint of them and its age')
+@pytest.mark.fault('joint states', 'other order, extra joints, split over two messages',
+                   'joints are known by their names')
+def test_half_of_the_joints_stop(alone):
+    """Two publish, one goes: its joints are old, however new the others are."""
+    by_name = dict(zip(NAMES, READY))
+    tell(alone, [0.5, by_name['joint_3'], by_name['joint_1']],
+         names=['finger', 'joint_3', 'joint_1'])
+    rest = ['joint_6', 'joint_2', 'joint_5', 'joint_4']
+    timer = tell(alone, [by_name[name] for name in rest], names=rest)
+    alone.spin_for(0.5)
+    begins_at(alone, READY)
+    cease(alone, timer)
+    alone.wait(lambda: 'missing or old' in alone.health['/ik_node: health'].message)
+    alone.trajectories.clear()
+    answer = ask(alone)
+    assert (answer['state'], answer['reason']) == ('rejected', 'STATE_STALE')
+    assert any(f'the joint state of {name!r} is' in answer['message'] for name in rest)
+    assert not alone.trajectories
+    tell(alone, [by_name[name] for name in rest], names=rest)
+    alone.spin_for(0.5)
+    begins_at(alone, READY)
+
+
+@pytest.mark.fault('joint states', 'they stop arriving',
+                   'goals are refused with their age; /diagnostics is STALE')
+def test_stale_joint_states(alone):
+    """A state older than the timeout is not used, and the answer says how old it is."""
+    timer = tell(alone, READY)
+    alone.spin_for(0.5)
+    cease(alone, timer)
+    alone.spin_for(0.6)
+    answer = ask(alone)
+    assert answer['reason'] == 'STATE_STALE' and not alone.trajectories
+    alone.wait_for_health(STALE)
+
+
+@pytest.mark.fault('joint states', 'a joint slightly outside its limits',
+                   'it moves inward, with a warning')
+def test_start_slightly_outside_moves_inward(alone):
+    """A joint a little past its stop starts there and never goes further out."""
+    tell(alone, [READY[0], 2.21, *READY[2:]])  # joint_2 ends at 2.2
+    alone.spin_for(1.5)
+    alone.send(GOAL, DOWN)
+    alone.wait(lambda: alone.trajectories)
+    path = [point.positions[1] for point in alone.trajectories[0].points]
+    assert max(path) <= 2.21 and path[-1] < 2.2
+    alone.wait(lambda: 'outside its limits' in alone.node.output)
 
 
 @pytest.mark.fault('controller', 'a trajectory is refused without a word',
                    'sent again, then the goal has failed: NOT_MOVING')
-def test_arm_that_does_not_move_is_noticed(tmp_path, probe):
+def test_arm_that_does_not_move_is_noticed(alone):
     """A trajectory after which nothing moves is sent again, then the goal has failed."""
-    with node(tmp_path, probe):
-        taken = listen(probe)
-        keep_publishing(probe, NAMES, READY)
-        probe.spin_for(0.5)
-        stamp = probe.send(GOAL, DOWN)
-        answer = probe.final(stamp)
-        assert (answer['state'], answer['reason']) == ('failed', 'NOT_MOVING')
-        assert [a['state'] for a in probe.answers(stamp)] == ['accepted', 'failed']
-        assert 1 < len(taken) <= MAX_PLANS
+    tell(alone, READY)
+    alone.spin_for(0.5)
+    stamp = alone.send(GOAL, DOWN)
+    answer = alone.final(stamp)
+    assert (answer['state'], answer['reason']) == ('failed', 'NOT_MOVING')
+    assert [a['state'] for a in alone.answers(stamp)] == ['accepted', 'failed']
+    assert 1 < len(alone.trajectories) <= MAX_PLANS
 
 
-@pytest.mark.fault('joint states', 'a continuous joint at forty turns', 'it goes the short way')
-def test_home_does_not_unwind_turns(tmp_path, probe):
-    """A joint that turns without limit goes home by the short way, forty turns up."""
-    urdf = tmp_path / 'arm.urdf'
-    text = ARM.read_text()
-    urdf.write_text(text.replace('name="joint_6" type="revolute"',
-                                 'name="joint_6" type="continuous"'))
-    assert urdf.read_text() != text
-    with process('ik_node', tmp_path, {'urdf_file': urdf}):
-        probe.wait_for_node()
-        taken = listen(probe)
-        keep_publishing(probe, NAMES, [*READY[:5], 40 * 2 * math.pi + 0.5])
-        probe.spin_for(0.5)
-        assert probe.call(probe.home).success
-        probe.wait(lambda: taken)
-        assert abs(taken[0].points[-1].positions[5] - 40 * 2 * math.pi) < 1e-9
-
-
-def play(probe, taken, share):
-    """Follow each trajectory's points at their times, over a share of its way only."""
+def follow(probe, share):
+    """Publish the points of each trajectory at their times, over a share of its way only."""
     began: dict[int, float] = {}
     position = list(READY)
 
-    def step():
+    def q():
         nonlocal position
-        if taken:
-            message = taken[-1]
+        if probe.trajectories:
+            message = probe.trajectories[-1]
             t = monotonic() - began.setdefault(id(message), monotonic())
-            due = [point for point in message.points
-                   if point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec <= t]
+            due = [point for point in message.points if seconds(point.time_from_start) <= t]
             if due and len(due) <= share * len(message.points):
                 position = list(due[-1].positions)
-        probe.publish_state(NAMES, position)
+        return position
 
-    return probe.create_timer(0.02, step)
+    return tell(probe, q, velocities=False)
 
 
 @pytest.mark.nightly
-def test_held_arm_does_not_leap(tmp_path, probe):
+def test_held_arm_does_not_leap(alone):
     """An arm that is held during its motion is met where it is, by a goal and by a stop."""
-    with node(tmp_path, probe, watch__start_timeout=30.0):
-        taken = listen(probe)
-        keep_publishing(probe, NAMES, READY, [0.0] * 6)
-        probe.spin_for(0.5)
-        probe.send((0.3, 0.4, 0.3), DOWN)
-        probe.wait(lambda: taken)
-        probe.spin_for(0.8)
-        second = probe.send(GOAL, DOWN)
-        probe.wait(lambda: probe.answers(second))
-        probe.spin_for(0.8)
-        first_points = [point.positions for message in taken for point in message.points[:3]]
-        assert max(abs(a - b) for point in first_points for a, b in zip(point, READY)) < 0.02
-        response = probe.call(probe.stop)
-        assert response.success and 'at rest' in response.message
-        assert probe.final(second)['state'] == 'stopped'
-        probe.wait(lambda: all(abs(a - b) < 1e-9 for point in taken[-1].points
-                               for a, b in zip(point.positions, READY)),
-                   what='the trajectory that holds the arm')
+    alone.change(watch__start_timeout=30.0)
+    tell(alone, READY)
+    alone.spin_for(0.5)
+    alone.send((0.3, 0.4, 0.3), DOWN)
+    alone.wait(lambda: alone.trajectories)
+    alone.spin_for(0.8)
+    second = alone.send(GOAL, DOWN)
+    alone.wait(lambda: alone.answers(second))
+    alone.spin_for(0.8)
+    first_points = [point.positions for message in alone.trajectories
+                    for point in message.points[:3]]
+    assert max(abs(a - b) for point in first_points for a, b in zip(point, READY)) < 0.02
+    response = alone.call(alone.stop)
+    assert response.success and 'at rest' in response.message
+    assert alone.final(second)['state'] == 'stopped'
+    alone.wait(lambda: all(abs(a - b) < 1e-9 for point in alone.trajectories[-1].points
+                           for a, b in zip(point.positions, READY)),
+               what='the trajectory that holds the arm')
 
 
 @pytest.mark.nightly
-def test_stop_of_an_arm_that_is_slower_than_planned(tmp_path, probe):
+def test_stop_of_an_arm_that_is_slower_than_planned(alone):
     """Past the planned end a slow arm still moves, and is stopped from where it is."""
-    with node(tmp_path, probe, watch__settle_timeout=20.0):
-        taken = listen(probe)
-        began: list[float] = []
-        state = [np.array(READY), np.zeros(6)]
+    alone.change(watch__settle_timeout=20.0)
+    began: list[float] = []
+    state = [np.array(READY), np.zeros(6)]
 
-        def step():
-            if len(taken) == 1:
-                began.append(monotonic())
-                times = [seconds(point.time_from_start) for point in taken[0].points]
-                path = np.array([point.positions for point in taken[0].points])
-                t = (monotonic() - began[0]) / 3.0
-                q, later = (np.array([np.interp(u, times, column) for column in path.T])
-                            for u in (t, t + 0.01))
-                state[:] = q, (later - q) / 0.03
-            probe.publish_state(NAMES, *state)
+    def q():
+        if len(alone.trajectories) == 1:
+            began.append(monotonic())
+            times = [seconds(point.time_from_start) for point in alone.trajectories[0].points]
+            path = np.array([point.positions for point in alone.trajectories[0].points])
+            t = (monotonic() - began[0]) / 3.0
+            now, later = (np.array([np.interp(u, times, column) for column in path.T])
+                          for u in (t, t + 0.01))
+            state[:] = now, (later - now) / 0.03
+        return tuple(state)
 
-        probe.create_timer(0.01, step)
-        probe.spin_for(0.5)
-        stamp = probe.send((0.3, 0.4, 0.3), DOWN)
-        probe.wait(lambda: taken)
-        duration = seconds(taken[0].points[-1].time_from_start)
-        probe.wait(lambda: began and monotonic() - began[0] > 1.3 * duration)
-        response = probe.call(probe.stop)
-        assert response.success and 'at rest' in response.message
-        assert probe.final(stamp)['reason'] == 'STOPPED'
-        probe.wait(lambda: len(taken) == 2)
-        assert np.abs(np.array(taken[1].points[0].positions) - state[0]).max() < 0.1
-        assert not any(taken[1].points[-1].velocities)
+    tell(alone, q)
+    alone.spin_for(0.5)
+    stamp = alone.send((0.3, 0.4, 0.3), DOWN)
+    alone.wait(lambda: alone.trajectories)
+    duration = seconds(alone.trajectories[0].points[-1].time_from_start)
+    alone.wait(lambda: began and monotonic() - began[0] > 1.3 * duration)
+    response = alone.call(alone.stop)
+    assert response.success and 'at rest' in response.message
+    assert alone.final(stamp)['reason'] == 'STOPPED'
+    alone.wait(lambda: len(alone.trajectories) == 2)
+    ramp = alone.trajectories[1].points
+    assert np.abs(np.array(ramp[0].positions) - state[0]).max() < 0.1
+    assert not any(ramp[-1].velocities)
 
 
 @pytest.mark.nightly
-def test_arm_that_stops_short(tmp_path, probe):
+def test_arm_that_stops_short(alone):
     """A motion that ends before its goal is told with the joint and the distance."""
-    with node(tmp_path, probe, watch__settle_timeout=0.5):
-        taken = listen(probe)
-        play(probe, taken, share=0.5)
-        probe.spin_for(0.5)
-        answer = ask(probe)
-        assert (answer['state'], answer['reason']) == ('failed', 'OFF_TARGET')
-        assert 'joint_' in answer['message']
-        assert float(answer['measured_position_error_m']) > 0.01
+    alone.change(watch__settle_timeout=0.5)
+    follow(alone, share=0.5)
+    alone.spin_for(0.5)
+    answer = ask(alone)
+    assert (answer['state'], answer['reason']) == ('failed', 'OFF_TARGET')
+    assert 'joint_' in answer['message']
+    assert float(answer['measured_position_error_m']) > 0.01
 
 
-def test_joint_states_lost_in_motion(tmp_path, probe):
+def test_joint_states_lost_in_motion(alone):
     """If nobody knows where the arm ended, that is what is said."""
-    with node(tmp_path, probe, watch__settle_timeout=0.5):
-        taken = listen(probe)
-        timer = play(probe, taken, share=1.0)
-        probe.spin_for(0.5)
-        stamp = probe.send(GOAL, DOWN)
-        probe.wait(lambda: taken)
-        probe.spin_for(0.4)
-        probe.destroy_timer(timer)
-        answer = probe.final(stamp)
-        assert (answer['state'], answer['reason']) == ('failed', 'STATE_LOST')
+    alone.change(watch__settle_timeout=0.5)
+    timer = follow(alone, share=1.0)
+    alone.spin_for(0.5)
+    stamp = alone.send(GOAL, DOWN)
+    alone.wait(lambda: alone.trajectories)
+    alone.spin_for(0.4)
+    cease(alone, timer)
+    answer = alone.final(stamp)
+    assert (answer['state'], answer['reason']) == ('failed', 'STATE_LOST')
+
+
+@pytest.mark.fault('joint states', 'two publishers of different values',
+                   'a warning with how many there are; goals are refused, and /diagnostics is '
+                   'ERROR, as long as they contradict one another')
+def test_two_publishers(alone):
+    """As joint_state_publisher beside the driver does."""
+    other = alone.create_publisher(JointState, 'joint_states', 10)
+    alone.wait(other.get_subscription_count)
+    tell(alone, READY)
+    tell(alone, LEAPT, publisher=other)
+    alone.wait(lambda: "joint 'joint_1' leapt by 1 within" in alone.node.output)
+    answer = alone.final(alone.send_joints(THERE))
+    assert (answer['state'], answer['reason']) == ('rejected', 'STATE_INVALID')
+    assert '2 publishers on /joint_states' in answer['message'] and not alone.trajectories
+    alone.wait_for_health(ERROR, 'leapt by 1 within', '2 publishers on /joint_states')
+    alone.destroy_timer(alone.timers_made.pop())
+    alone.destroy_publisher(other)
+    alone.spin_for(1.5)
+    begins_at(alone, READY)
+
+
+@pytest.mark.fault('joint states', 'a joint leaps by 1 rad between two messages',
+                   'a warning; goals are refused, and /diagnostics is ERROR, for a second, then '
+                   'they are taken from where it is')
+def test_a_leap(alone):
+    """Its old state does not count any more."""
+    tell(alone, READY)
+    alone.spin_for(0.5)
+    said = alone.node.output.count('leapt')
+    alone.health.clear()
+    alone.wait(lambda: '/ik_node: health' in alone.health)
+    alone.spin_for(0.4)  # the next comes while it counts as a leap
+    alone.destroy_timer(alone.timers_made.pop())
+    tell(alone, LEAPT)
+    alone.spin_for(0.2)
+    assert alone.final(alone.send_joints(THERE))['reason'] == 'STATE_INVALID'
+    alone.wait(lambda: alone.node.output.count('leapt') > said)
+    alone.wait_for_health(ERROR, 'leapt by 1 within')
+    alone.spin_for(1.5)
+    begins_at(alone, LEAPT)
+
+
+@pytest.mark.fault('joint states',
+                   'states that were held up arrive together, with their own stamps',
+                   'no leap: the time between their stamps counts')
+def test_states_that_arrive_together(alone):
+    """As from a process or a network that stood still while the arm moved."""
+    said, now = alone.node.output.count('leapt'), alone.get_clock().now()
+    alone.wait(alone.joint_states.get_subscription_count)
+    for k in range(4):
+        message = JointState(name=NAMES, position=[READY[0] + 0.5 * k, *READY[1:]])
+        message.header.stamp = (now - Duration(seconds=3.0 - k)).to_msg()
+        alone.joint_states.publish(message)
+    tell(alone, [READY[0] + 1.5, *READY[1:]])
+    alone.spin_for(0.2)
+    answer = alone.final(alone.send_joints(THERE))
+    assert answer['reason'] != 'STATE_INVALID', answer
+    assert alone.node.output.count('leapt') == said
+
+
+@pytest.mark.fault('joint states', 'a continuous joint at forty turns', 'it goes the short way')
+@pytest.mark.fault('joint states', 'a joint without limits is counted from another turn on',
+                   'no leap; the goal is the nearest turn')
+def test_another_turn(alone):
+    """A driver that wraps its angles, and one that has turned forty times."""
+    turns = [0.0, 0.0, 0.0, 0.0, 0.0, 80.0 * pi]
+    tell(alone, READY)
+    alone.spin_for(0.5)
+    alone.destroy_timer(alone.timers_made.pop())
+    tell(alone, np.array(READY) + turns)
+    alone.spin_for(0.2)
+    alone.send_joints(THERE)
+    alone.wait(lambda: alone.trajectories)
+    assert np.allclose(alone.trajectories[0].points[-1].positions, THERE + turns, atol=1e-6)
+    assert alone.call(alone.stop).success
+    alone.trajectories.clear()
+    assert alone.call(alone.home).success
+    alone.wait(lambda: alone.trajectories)
+    assert abs(alone.trajectories[-1].points[-1].positions[5] - turns[5]) < 1e-9
+
+
+NOW = 1_700_000_000
+
+
+@pytest.mark.fault('joint states',
+                   'stamps that are zero, of the past, of the future, or go backwards',
+                   'the time of receipt counts; goals are taken')
+@pytest.mark.parametrize('stamp', [
+    Time, lambda: Time(sec=1), lambda: Time(sec=2**31 - 1),
+    lambda: Time(sec=NOW - int(monotonic()), nanosec=500_000_000)],
+    ids=['zero', 'past', 'future', 'backwards'])
+def test_odd_stamps(alone, stamp):
+    """It is known when they came."""
+    tell(alone, READY, stamp=stamp)
+    alone.spin_for(0.5)
+    begins_at(alone, READY)
+
+
+@pytest.mark.fault('joint states', 'no velocities',
+                   'a new goal in motion goes on from the planned state')
+def test_no_velocities(alone):
+    """The arm follows its trajectory; what it tells are positions alone."""
+    began = []
+
+    def q() -> np.ndarray:
+        if not alone.trajectories:
+            return np.array(READY)
+        began.append(monotonic())
+        points = alone.trajectories[0].points
+        times = [0.0, *(seconds(point.time_from_start) for point in points)]
+        path = np.array([READY, *(point.positions for point in points)])
+        return np.array([np.interp(began[-1] - began[0], times, column) for column in path.T])
+
+    tell(alone, q, velocities=False)
+    alone.spin_for(0.5)
+    alone.send_joints(THERE + 0.5)
+    alone.wait(lambda: alone.trajectories and positions_of(alone.states[-1][1])[0] > 0.2)
+    alone.send_joints(READY)
+    alone.wait(lambda: len(alone.trajectories) > 1)
+    first = alone.trajectories[1].points[0]
+    assert np.min(first.velocities) > 0.2
+    assert np.abs(np.array(first.positions) - positions_of(alone.states[-1][1])).max() < 0.5
+    assert alone.call(alone.stop).success
+
+
+@pytest.mark.fault('joint states', 'published best effort, as sensors are, or reliable',
+                   'both are heard')
+@pytest.mark.parametrize('policy, moved', [(ReliabilityPolicy.BEST_EFFORT, -0.3),
+                                           (ReliabilityPolicy.RELIABLE, -0.6)])
+def test_any_reliability(alone, policy, moved):
+    """The node asks for no more than it needs; each is told elsewhere, away from old plans."""
+    q = np.array(READY) + moved
+    publisher = alone.create_publisher(JointState, 'joint_states', QoSProfile(
+        depth=1, reliability=policy))
+    alone.wait(publisher.get_subscription_count)
+    timer = tell(alone, q, publisher=publisher)
+    alone.spin_for(0.5)
+    begins_at(alone, q)
+    cease(alone, timer)
+    alone.destroy_publisher(publisher)

@@ -4,7 +4,7 @@
 
 from geometry_msgs.msg import Point, Vector3
 from geometry_oracle import bodies_of, Oracle
-from harness import ARM, FORGET_S, LATCHED, pose, process, QUICK, READY, run_system, tip
+from harness import ARM, FORGET_S, LATCHED, lent, pose, process, QUICK, READY, run_system, tip
 from nightly import usual_first
 import numpy as np
 import pinocchio as pin
@@ -26,12 +26,7 @@ LEFT, RIGHT = ([side, 0.6, 0.4, 0.0, 0.6, 0.0] for side in (0.9, -0.9))
 POST_SIZE = 0.1, 0.1, 1.4
 POST_PLACE = 0.45, 0.0, 0.7
 NO_DETOURS = {'motion.detour_time': 0.0}
-
-
-@pytest.fixture
-def limits():
-    """Return the limits of the node, which refuses what is blocked."""
-    return {**QUICK, **NO_DETOURS}
+NODE_LIMITS = {**QUICK, **NO_DETOURS}  # what is blocked is refused
 
 
 def post(**fields):
@@ -52,11 +47,25 @@ def blocked(probe):
     return answer['reason'] == 'COLLISION'
 
 
+@pytest.fixture(scope='module')
+def topic(shared_system):
+    """Return the topic of markers."""
+    return shared_system.publisher(MarkerArray, 'scene')
+
+
 @pytest.fixture
-def scene(system):
+def system(shared_system, topic):
+    """Lend the system; what comes by topic goes with the test."""
+    with lent(shared_system):
+        yield shared_system
+        tell(shared_system, topic, Marker(action=Marker.DELETEALL))
+
+
+@pytest.fixture
+def scene(system, topic):
     """Lend the topic of markers of a system whose arm is at the left."""
     assert system.final(system.send_joints(LEFT))['state'] == 'reached'
-    return system.publisher(MarkerArray, 'scene')
+    return topic
 
 
 def tell(probe, topic, *markers):
@@ -64,6 +73,34 @@ def tell(probe, topic, *markers):
     topic.publish(MarkerArray(markers=[*markers]))
     probe.spin_for(0.2)
 
+
+# ---- nodes of their own, which come before the one that all others share -----------------
+
+def test_without_the_check_there_is_no_scene(tmp_path, probe):
+    """The log says what to set."""
+    with run_system(tmp_path, probe, {'collision.check': False}) as system:
+        topic = probe.publisher(MarkerArray, 'scene')
+        topic.publish(MarkerArray(markers=[post()]))
+        probe.wait(lambda: 'set collision.check' in system.node.output)
+
+
+@pytest.mark.parametrize('services', usual_first(1, [False, True]))
+def test_without_moveit_msgs(tmp_path, monkeypatch, probe, services):
+    """The node takes nothing of MoveIt, which the log says; as a warning if it was asked for."""
+    hidden = tmp_path / 'hidden'
+    hidden.mkdir()
+    (hidden / 'moveit_msgs.py').write_text('raise ImportError\n')
+    monkeypatch.setenv('PYTHONPATH', str(hidden), prepend=':')
+    with process('ik_node', tmp_path, {'urdf_file': ARM, 'moveit.services': services},
+                 arguments=['--log-level', 'ik_node:=debug']) as node:
+        probe.wait_for_node()
+        line, = (line for line in node.output.splitlines() if 'moveit_msgs' in line)
+        assert line.startswith('[WARN]' if services else '[DEBUG]'), line
+        probe.wait(lambda: not probe.count_subscribers('/collision_object'), FORGET_S)
+        probe.wait(lambda: not probe.count_services('/get_planning_scene'), FORGET_S)
+
+
+# ---- objects on the way -------------------------------------------------------------------
 
 def test_an_object_comes_and_goes(system, scene):
     """It blocks the way until it is deleted; so does one that moves with the base."""
@@ -79,26 +116,25 @@ def test_an_object_comes_and_goes(system, scene):
 
 @pytest.mark.fault('goals', 'an object is put on the way of the arm while it moves',
                    'the arm is brought to rest before it, and the goal ends with the pair')
-def test_an_object_on_the_way(tmp_path, probe, recorded):
+def test_an_object_on_the_way(system, scene):
     """The trajectories as sent are free of it, after it came."""
-    with run_system(tmp_path, probe, {**NO_DETOURS, 'motion.velocity_scale': 0.1},
-                    {'initial_positions': LEFT}):
-        topic = probe.publisher(MarkerArray, 'scene')
-        stamp = probe.send_joints(RIGHT)
-        probe.wait(lambda: probe.states[-1][1].position[0] < 0.85)
-        topic.publish(MarkerArray(markers=[post()]))
-        answer = probe.final(stamp)
-        assert answer['state'] == 'stopped' and answer['reason'] == 'COLLISION', answer
-        assert "'cell/1'" in answer['message'] and 'the scene changed' in answer['message']
-        probe.wait(lambda: not any(probe.states[-1][1].velocity))
-        objects = Scene(CHAIN.base_link, TREE.links)
-        T = np.eye(4)
-        T[:3, 3] = POST_PLACE
-        objects.add_box('cell/1', POST_SIZE, T)
-        model = CollisionModel(CHAIN, TREE, bodies_of(NAME), objects.bodies)
-        oracle = Oracle(NAME, model, bodies_of(NAME), objects.bodies)
-        for _, state in probe.states[::20]:
-            assert oracle.distances(np.array(state.position)).min() > 0.005
+    system.change('/ik_node', motion__velocity_scale=0.1)
+    system.states.clear()
+    stamp = system.send_joints(RIGHT)
+    system.wait(lambda: system.states and system.states[-1][1].position[0] < 0.85)
+    scene.publish(MarkerArray(markers=[post()]))
+    answer = system.final(stamp)
+    assert answer['state'] == 'stopped' and answer['reason'] == 'COLLISION', answer
+    assert "'cell/1'" in answer['message'] and 'the scene changed' in answer['message']
+    system.wait(lambda: not any(system.states[-1][1].velocity))
+    objects = Scene(CHAIN.base_link, TREE.links)
+    T = np.eye(4)
+    T[:3, 3] = POST_PLACE
+    objects.add_box('cell/1', POST_SIZE, T)
+    model = CollisionModel(CHAIN, TREE, bodies_of(NAME), objects.bodies)
+    oracle = Oracle(NAME, model, bodies_of(NAME), objects.bodies)
+    for _, state in system.states[::20]:
+        assert oracle.distances(np.array(state.position)).min() > 0.005
 
 
 @pytest.mark.fault('goals', 'markers of a scene that cannot be: no body, no size, an unknown '
@@ -139,7 +175,7 @@ def test_points_are_solid(system, scene, reliability):
 
 def test_an_object_in_the_hand(system, scene):
     """In the frame of a link it moves with it: a long rod meets the ground before the tip does."""
-    assert system.set_parameters('/ik_node', {'collision.ground': True}).successful
+    system.change('/ik_node', collision__ground=True)
     below = tip(READY).translation * [1.0, 1.0, 0.0] + [0.0, 0.0, 0.2]
     assert system.final(system.send(below, (0.0, 1.0, 0.0, 0.0)))['state'] == 'reached'
     assert system.final(system.send_joints(LEFT))['state'] == 'reached'
@@ -148,30 +184,6 @@ def test_an_object_in_the_hand(system, scene):
     tell(system, scene, rod)
     answer = system.final(system.send(below, (0.0, 1.0, 0.0, 0.0)))
     assert answer['reason'] == 'COLLISION' and "'cell/1'" in answer['message'], answer
-
-
-def test_without_the_check_there_is_no_scene(tmp_path, probe):
-    """The log says what to set."""
-    with run_system(tmp_path, probe, {'collision.check': False}) as system:
-        topic = probe.publisher(MarkerArray, 'scene')
-        topic.publish(MarkerArray(markers=[post()]))
-        probe.wait(lambda: 'set collision.check' in system.node.output)
-
-
-@pytest.mark.parametrize('services', usual_first(1, [False, True]))
-def test_without_moveit_msgs(tmp_path, monkeypatch, probe, services):
-    """The node takes nothing of MoveIt, which the log says; as a warning if it was asked for."""
-    hidden = tmp_path / 'hidden'
-    hidden.mkdir()
-    (hidden / 'moveit_msgs.py').write_text('raise ImportError\n')
-    monkeypatch.setenv('PYTHONPATH', str(hidden), prepend=':')
-    with process('ik_node', tmp_path, {'urdf_file': ARM, 'moveit.services': services},
-                 arguments=['--log-level', 'ik_node:=debug']) as node:
-        probe.wait_for_node()
-        line, = (line for line in node.output.splitlines() if 'moveit_msgs' in line)
-        assert line.startswith('[WARN]' if services else '[DEBUG]'), line
-        probe.wait(lambda: not probe.count_subscribers('/collision_object'), FORGET_S)
-        probe.wait(lambda: not probe.count_services('/get_planning_scene'), FORGET_S)
 
 
 # ---- the display --------------------------------------------------------------
@@ -222,8 +234,7 @@ def test_objects_are_shown_as_they_are_checked(system, scene):
     assert (ball.type, ball.header.frame_id) == (Marker.SPHERE, 'link_1')
     assert ball.scale.x == ball.scale.y == ball.scale.z == pytest.approx(POST_SIZE[2])
     assert not shown.of('ground')
-    assert system.set_parameters('/ik_node', {'collision.ground': True,
-                                              'collision.ground_height': -0.2}).successful
+    system.change('/ik_node', collision__ground=True, collision__ground_height=-0.2)
     system.wait(lambda: shown.of('ground'), what='the ground')
     ground, = shown.of('ground')
     assert ground.pose.position.z + 0.5 * ground.scale.z == pytest.approx(-0.2)

@@ -1,10 +1,14 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""What can be made to go wrong with the simulated controller, switched while it runs."""
+"""
+What can be made to go wrong with the simulated controller, switched while it runs.
+
+How joints and controller behave then is tested in test/simulation.
+"""
 
 from time import monotonic
 
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Duration
 from harness import latest, positions_of, READY, run_sim, stamp_of
 import numpy as np
 import pytest
@@ -82,14 +86,6 @@ def series(probe):
     return times - times[0], q, qd
 
 
-def new_series(probe, count=300):
-    """Return such a series of what is measured from now on."""
-    latest(probe)  # others may be on their way
-    probe.states.clear()
-    probe.wait(lambda: len(probe.states) > count, 30.0)
-    return series(probe)
-
-
 def settled(probe, seconds=0.3) -> np.ndarray:
     """Wait until nothing has moved for a while; return where it stands."""
     end = monotonic() + 15.0
@@ -114,27 +110,6 @@ def test_lag(sim):
     assert np.abs(q[-1] - THERE).max() < 2e-5
 
 
-@pytest.mark.parametrize('order', [1, 2])
-def test_order_of_the_lag(sim, order):
-    """After a step of the command the speed jumps (1) or grows (2)."""
-    sim.change(following__lag=0.5, following__order=order)
-    step = JointTrajectory(joint_names=NAMES, points=[JointTrajectoryPoint(
-        positions=list(THERE))])
-    sim.commands.publish(step)
-    sim.wait(lambda: first(sim) > READY[0] + 0.15)
-    _, q, qd = series(sim)
-    fastest = q[qd[:, 0].argmax(), 0] - READY[0]
-    assert fastest < 0.02 if order == 1 else fastest > 0.05
-
-
-def test_friction(sim):
-    """The joints stop short of the command."""
-    sim.change(following__friction=0.02)
-    sim.commands.publish(trajectory(THERE))
-    sim.wait(lambda: first(sim) > READY[0] + 0.2)
-    assert settled(sim) == pytest.approx(THERE - 0.02, abs=1e-9)
-
-
 def test_blocked_joints(sim):
     """They stand, the others arrive; released they follow."""
     sim.change(following__blocked_joints=['joint_2', 'joint_5'])
@@ -143,19 +118,6 @@ def test_blocked_joints(sim):
     assert latest(sim) == pytest.approx(np.where([0, 1, 0, 0, 1, 0], READY, THERE))
     sim.change(following__blocked_joints=[''])
     sim.wait(lambda: stands_at(sim, THERE))
-
-
-@pytest.mark.nightly
-def test_noise(sim):
-    """Positions and velocities scatter, each by its own deviation."""
-    sim.change(measuring__noise=0.001)
-    _, q, qd = new_series(sim)
-    assert q.std(axis=0) == pytest.approx(np.full(6, 0.001), rel=0.3)
-    assert not qd.any()
-    sim.change(measuring__noise=0.0, measuring__velocity_noise=0.02)
-    _, q, qd = new_series(sim)
-    assert qd.std(axis=0) == pytest.approx(np.full(6, 0.02), rel=0.3)
-    assert not np.ptp(q, axis=0).any()
 
 
 def test_delay(sim):
@@ -175,22 +137,6 @@ def test_delay(sim):
     sim.change(measuring__delay=0.5)
     sim.spin_for(0.6)
     assert 0.5 < age() < 0.6
-
-
-def test_dropped(sim):
-    """The share is lost; all of them, then none."""
-    def rate() -> float:
-        times, _, _ = new_series(sim, 100)
-        return len(times) / times[-1]
-
-    whole = rate()  # it is lower than it should be while the controller is late
-    sim.change(measuring__dropped=0.8)
-    assert rate() / whole == pytest.approx(0.2, abs=0.1)
-    sim.change(measuring__dropped=1.0)
-    sim.spin_for(0.2)
-    sim.states.clear()
-    sim.spin_for(0.5)
-    assert not sim.states
 
 
 def test_speed_scaling(sim):
@@ -231,44 +177,6 @@ def test_constraints(sim, constraint):
     assert 'holding position: ' in sim.running.output
     held = settled(sim)
     assert READY[0] + 0.001 < held[0] < THERE[0] - 0.03
-
-
-def test_goal_time_zero_waits(sim):
-    """Without goal_time the goal tolerance is never given up."""
-    sim.change(following__lag=0.3, constraints__goal=[0.05])
-    sim.commands.publish(trajectory(THERE))
-    sim.wait(lambda: np.abs(positions_of(sim.states[-1][1]) - THERE).max() < 1e-3)
-
-
-@pytest.mark.parametrize('desired', [False, True])
-def test_where_a_new_trajectory_begins(sim, desired):
-    """From the measured state it throws a lagging arm back; from the desired one it does not."""
-    sim.change(following__lag=0.3, following__order=1, interpolate_from_desired_state=desired)
-    sim.commands.publish(trajectory(THERE + 0.7, 1.0))
-    sim.wait(lambda: first(sim) > READY[0] + 0.2)
-    # Joined from the measured state the command falls back, and the lagging joints brake.
-    sim.states.clear()
-    sim.commands.publish(trajectory(THERE + 0.7, 0.6))
-    sim.wait(lambda: sim.states and series(sim)[0][-1] > 0.2)
-    times, _, qd = series(sim)
-    if desired:
-        assert qd[times < 0.12, 0].min() > 0.9 * qd[0, 0]
-    else:
-        assert qd[0, 0] - qd[:, 0].min() > 0.3
-
-
-@pytest.mark.parametrize('waits', [False, True])
-def test_trajectory_stamped_ahead(sim, waits):
-    """It lets the present one end first, or replaces it at once."""
-    sim.change(allow_trajectory_replacement=waits)
-    sim.commands.publish(trajectory(THERE, 0.5))
-    sim.wait(lambda: first(sim) > READY[0])
-    ahead = sim.get_clock().now().nanoseconds + 1_500_000_000
-    sim.commands.publish(trajectory(READY, 0.3, Time(sec=ahead // 10**9, nanosec=ahead % 10**9)))
-    sim.spin_for(0.2)
-    sim.wait(lambda: stands_at(sim, READY))
-    farthest = series(sim)[1][:, 0].max()
-    assert farthest == THERE[0] if waits else farthest < READY[0] + 0.15
 
 
 @pytest.mark.parametrize('option, message, words', [
