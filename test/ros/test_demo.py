@@ -13,6 +13,7 @@ import sys
 import urllib.request
 
 from harness import ARM, DOWN, FINAL, latest, process, QUICK, READY, tool
+from nightly import usual_first
 import numpy as np
 from process_tree import ProcessTree
 import pytest
@@ -120,6 +121,7 @@ def unlimited(tmp_path):
     return '--urdf', urdf, '--goals', goals
 
 
+@pytest.mark.nightly
 def test_demo_without_velocity_limits(unlimited):
     """Careful ones are taken, and said so loudly; a parameter of the nodes is passed on."""
     done = run('demo', *unlimited, '-p', 'motion.acceleration_limits:=[10.0]', '-p',
@@ -136,6 +138,7 @@ def test_demo_without_velocity_limits(unlimited):
     assert '--velocity 2 --keep' in given.stdout.splitlines()[-1]
 
 
+@pytest.mark.nightly
 def test_demo_of_an_arm_that_collides_in_the_middle(tmp_path, quick, monkeypatch):
     """It starts beside it, says so, and reaches its goals around what is there; no log is left."""
     folder, urdf = tmp_path / 'temporary', tmp_path / 'gantry.urdf'
@@ -150,16 +153,16 @@ def test_demo_of_an_arm_that_collides_in_the_middle(tmp_path, quick, monkeypatch
     assert not list(folder.iterdir())
 
 
-@pytest.mark.parametrize('arguments, words', [
+@pytest.mark.parametrize('arguments, words', usual_first(1, [
     (['-p', 'motion.velocity_scale=1'], 'is not NAME:=VALUE'),
-    (['--velocity', '0'], 'must be positive'), (['--velocity', 'nan'], 'no')])
+    (['--velocity', '0'], 'must be positive'), (['--velocity', 'nan'], 'no')]))
 def test_demo_refuses_what_it_cannot_pass_on(arguments, words):
     """One sentence, before anything starts."""
     done = run('demo', *arguments)
     assert done.returncode == 2 and words in done.stderr and 'Traceback' not in done.stderr
 
 
-@pytest.mark.parametrize('make', [False, True])
+@pytest.mark.parametrize('make', usual_first(1, [False, True]))
 def test_demo_asks_for_base_and_tip(tmp_path, monkeypatch, make):
     """Of a robot with two arms, by the names that the caller knows."""
     if make:
@@ -170,7 +173,7 @@ def test_demo_asks_for_base_and_tip(tmp_path, monkeypatch, make):
     assert ('Give BASE=LINK and TIP=LINK' if make else '--tip-link LINK') in done.stderr
 
 
-@pytest.mark.parametrize('stops', [False, True])
+@pytest.mark.parametrize('stops', usual_first(1, [False, True]))
 def test_a_goal_of_the_user_ends_those_of_the_demo(tmp_path, probe, stops):
     """Also without --keep, and so does a stop: the demo sends nothing more, and leaves the arm."""
     goals = tmp_path / 'goals.yaml'
