@@ -11,6 +11,7 @@ from geometry_msgs.msg import Pose, PoseArray
 from geometry_oracle import Oracle
 from harness import COLD_START, NOT_BUILT, process, reasons
 from managers import Manager
+from nightly import usual_first
 import numpy as np
 import pytest
 import robots
@@ -139,6 +140,7 @@ def test_a_stop_that_is_late_is_planned_again(tmp_path):
 @pytest.mark.fault('time and load', 'no stop of several arms is planned in time',
                    'none is sent, as the arms would jump to it; the service says so, and the goal '
                    'goes on to its one answer')
+@pytest.mark.nightly
 def test_a_stop_that_is_late_each_time_is_not_sent(tmp_path):
     goes_on_in_spite_of_a_stop(tmp_path, 0.15, LATE_STOPS, 'not planned within 0.4 s')
 
@@ -193,6 +195,7 @@ arms_motion.STOP_HANDOVER_S = 1e3
 """
 
 
+@pytest.mark.nightly
 def test_a_motion_that_nearly_ends_before_a_joint_is_judged_as_ever(tmp_path):
     """Nothing brakes, so it reaches its goal; it is said when the joint is lost meanwhile."""
     urdf = tmp_path / 'gate.urdf'
@@ -351,14 +354,14 @@ def test_without_a_robot_description_goals_are_refused(tmp_path):
     probe.destroy_node()
 
 
-@pytest.mark.parametrize('wrong, words', [
+@pytest.mark.parametrize('wrong, words', usual_first(2, [
     ({'controllers': ['left_controller']}, 'controllers has 1 names (1 different) and '
      'controller_joints 2 entries'),
     ({'tip_links': ['left_tool', 'right_tol']}, "the link 'right_tol' is not in the URDF; did "),
     ({'controller_joints': ['torso_joint left_elbow', 'right_elbow']},
      "no controller has 'left_shoulder_pan'"),
     ({'motion.velocity_limits': [1.0, 2.0]}, 'the parameter motion.velocity_limits needs 1 or 13'),
-])
+]))
 def test_wrong_parameters_are_said_at_the_start(tmp_path, wrong, words):
     """One sentence, and exit code 1."""
     given = {'tip_links': list(TREE.tip_links), 'controllers': list(ARM_JOINTS),

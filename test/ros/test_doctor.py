@@ -290,28 +290,45 @@ def test_output_as_text(without):
     assert text.splitlines()[-1].endswith('0 warnings')
 
 
-# ---- description ------------------------------------------------------------
+# ---- other descriptions, another controller, another robot -----------------------------------
 
-def test_description_that_is_no_urdf(nodes, play):
+@pytest.fixture(scope='module')
+def others(nodes):
+    """Return the answers about the node without a robot, which gets two texts, and that with."""
+    with ExitStack() as stack:
+        parts = [rclpy.create_node(name, namespace=space, start_parameter_services=False)
+                 for name, space in (
+                     ('one', '/bare'), ('two', '/bare'), ('joint_trajectory_controller', ''),
+                     ('driver', ''), ('ik_node', '/bare'))]
+        for part in parts:
+            stack.callback(part.destroy_node)
+        one, two, controller, driver, _ = parts
+        for node, text in ((one, '<robot name="a">'), (two, '<sdf/>')):
+            node.create_publisher(String, 'robot_description', LATCHED).publish(String(data=text))
+            nodes.wait(lambda: '/bare/robot_description: not' in nodes.bare.output)
+        controller.create_subscription(JointTrajectory, '/arm_controller/joint_trajectory',
+                                       lambda message: None, 10)
+        tell_states(driver, ['shoulder', 'elbow'], [0.0, 0.0])
+        running = start('--node', '/bare/ik_node'), start()
+        spin([nodes, *parts], lambda: all(one.poll() is not None for one in running))
+        return [*map(Answer, running)]
+
+
+def test_descriptions_that_are_no_urdf(others):
     """The error is given, and that there are two texts."""
-    for name, text in (('one', '<robot name="a">'), ('two', '<sdf/>')):
-        publisher = play(name, '/bare').create_publisher(String, 'robot_description', LATCHED)
-        publisher.publish(String(data=text))
-        nodes.wait(lambda text=text: '/bare/robot_description: not' in nodes.bare.output)
-    answer = ask('--node', '/bare/ik_node', nodes=[nodes])
-    answer.has('description', 'problem', '/bare/robot_description (', 'is not usable: ')
-    answer.has('description', 'warning', '2 different texts', '/bare/one, /bare/two')
+    others[0].has('description', 'problem', '/bare/robot_description (', 'is not usable: ')
+    others[0].has('description', 'warning', '2 different texts', '/bare/one, /bare/two')
 
 
-# ---- another controller, another robot ------------------------------------------
+@pytest.mark.fault('start, end and middleware', 'two nodes of one name', 'ik_doctor says so')
+def test_two_nodes_of_a_name(others):
+    """They cannot be told apart."""
+    others[0].has('node', 'problem', '2 nodes are named /bare/ik_node', 'end one')
 
-def test_controller_on_another_topic_and_another_robot(nodes, play):
+
+def test_controller_on_another_topic_and_another_robot(others):
     """The listener and the value to set, and the joints of both robots."""
-    controller, driver = play('joint_trajectory_controller'), play('driver')
-    controller.create_subscription(JointTrajectory, '/arm_controller/joint_trajectory',
-                                   lambda message: None, 10)
-    tell_states(driver, ['shoulder', 'elbow'], [0.0, 0.0])
-    answer = ask(nodes=[nodes, controller, driver])
+    answer = others[1]
     answer.has('controller', 'problem', 'nobody takes trajectories on /joint_trajectory, but '
                '/joint_trajectory_controller listens on /arm_controller/joint_trajectory',
                'set controller:=arm_controller')
@@ -373,13 +390,6 @@ def test_topics_that_cannot_be_received(deaf, words):
 def test_subscription_that_does_not_match_is_no_controller(deaf):
     """It does not count as a listener."""
     deaf.has('controller', 'problem', 'nobody takes trajectories', '/late, /other cannot')
-
-
-@pytest.mark.fault('start, end and middleware', 'two nodes of one name', 'ik_doctor says so')
-def test_two_nodes_of_a_name(nodes, play):
-    """They cannot be told apart."""
-    play('ik_node', start_parameter_services=False)
-    ask(nodes=[nodes]).has('node', 'problem', '2 nodes are named /ik_node', 'end one')
 
 
 # ---- time -------------------------------------------------------------------

@@ -33,6 +33,7 @@ def test_a_node_without_the_check_says_so(tmp_path, probe):
         assert not window.page.get_by_text('Show what is checked').count()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')
 def test_links_that_are_not_checked_are_told(tmp_path, probe):
     """At the top of the page, though it draws them, and beside each clearance."""
