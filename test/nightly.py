@@ -7,6 +7,7 @@ A test is marked ``nightly`` if it takes long and others cover the most of what 
 """
 
 from collections.abc import Iterable
+from itertools import product
 import os
 
 import pytest
@@ -17,6 +18,19 @@ NIGHTLY = bool(os.environ.get('IK_NODE_TEST_NIGHTLY'))
 def samples(*, usual: float, nightly: float) -> float:
     """Return how many samples a test draws in this run, or for how long it goes on."""
     return nightly if NIGHTLY else usual
+
+
+def each_once(first: Iterable, second: Iterable) -> list:
+    """
+    Return all pairs as cases of a parametrised test.
+
+    Those in which each value comes first are usual ones, all others nightly.
+    """
+    first, second = list(first), list(second)
+    count = max(len(first), len(second))
+    usual = [(first[k % len(first)], second[k % len(second)]) for k in range(count)]
+    others = [pair for pair in product(first, second) if pair not in usual]
+    return usual_first(count, [*usual, *others])
 
 
 def usual_first(count: int, cases: Iterable) -> list:

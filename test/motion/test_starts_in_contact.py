@@ -12,7 +12,7 @@ from time import thread_time
 
 from geometry_oracle import bodies_of, model_of, Oracle
 from motion_checker import dense, path_of
-from nightly import samples
+from nightly import each_once, samples
 import numpy as np
 import pytest
 import robots
@@ -118,8 +118,7 @@ def is_exit(model, oracle, q, q_free):
                for t in np.linspace(0.02, 1.0, 25))
 
 
-@pytest.mark.parametrize('shape', SHAPES)
-@pytest.mark.parametrize('name', ARMS)
+@pytest.mark.parametrize('name, shape', each_once(ARMS, SHAPES))
 def test_nothing_goes_deeper_and_exits_are_found(name, shape):
     """Direct motions and detours from starts that are 0 to 20 mm deep."""
     chain, rng = robots.chain(name), np.random.default_rng(ARMS.index(name))

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from following import check_alone, Checker, distances, HOMES, limits_of, tip, wall
 from geometry_oracle import bodies_of, model_of, Oracle
+from nightly import each_once
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -135,8 +136,7 @@ def test_a_line_by_a_weak_wrist_is_not_left():
     assert off < 1e-4 and turned < 2e-4 and way > 0.065
 
 
-@pytest.mark.parametrize('speed', [0.05, 0.2, 0.4])
-@pytest.mark.parametrize('name', sorted(HOMES))
+@pytest.mark.parametrize('name, speed', each_once(sorted(HOMES), [0.05, 0.2, 0.4]))
 def test_lines_are_kept_at_any_speed(name, speed):
     """Of all random lines that exact integration follows; where limits bind, it is slower."""
     chain, random = robots.chain(name), np.random.default_rng(11)
