@@ -40,7 +40,7 @@ def scene_of(name, seed=0):
     return scene.bodies
 
 
-@pytest.mark.parametrize('name', ARMS)
+@pytest.mark.parametrize('name', robots.cases(ARMS))
 def test_distances_are_those_of_coal(name):
     """Of each pair at random postures; free is what keeps the margin."""
     objects = scene_of(name)
@@ -69,7 +69,7 @@ def test_distances_are_those_of_coal(name):
     assert False in verdicts and min(depths) < -0.01
 
 
-@pytest.mark.parametrize('name', ARMS)
+@pytest.mark.parametrize('name', robots.cases(ARMS))
 def test_clearance_is_that_of_coal(name):
     """The least distance of links, and of links and objects, and the way between the two."""
     objects = scene_of(name, 3)
@@ -231,7 +231,8 @@ def test_an_arm_without_bodies_is_always_free():
     assert model.distance(np.zeros(6)) == (np.inf, '', '')
 
 
-@pytest.mark.parametrize('name', ['parallel_axes_arm', 'pr2', 'baxter', 'ur5', 'panda'])
+@pytest.mark.parametrize('name', robots.cases(
+    ['parallel_axes_arm', 'pr2', 'baxter', 'ur5', 'panda']))
 def test_most_postures_are_free(name):
     """Also of arms whose links are near each other, or drawn into each other, by design."""
     model = model_of(name, margin=0.005)

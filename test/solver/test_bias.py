@@ -74,7 +74,7 @@ def test_the_best_posture_of_the_self_motion_is_found(name, kind, count):
     assert not misses
 
 
-@pytest.mark.parametrize('name', ['panda', 'xarm7', 'pr2', 'baxter'])
+@pytest.mark.parametrize('name', robots.cases(['panda', 'xarm7', 'pr2', 'baxter']))
 def test_no_seed_leads_to_a_much_better_posture(name):
     """Within 5 % of the best that 30 seeds find, for most poses."""
     chain, one = robots.chain(name), solver(name, **BIASED)

@@ -22,7 +22,7 @@ def determinant(name, q):
     return np.linalg.det(tip_jacobian(name, q))
 
 
-@pytest.mark.parametrize('name', LABELLED)
+@pytest.mark.parametrize('name', robots.cases(LABELLED))
 def test_no_two_solutions_have_the_same_labels(name):
     """An arm with eight solutions has all eight combinations of labels."""
     full = 0
@@ -33,7 +33,7 @@ def test_no_two_solutions_have_the_same_labels(name):
     assert full > 12 or name in ('z1', 'six_axis_arm')
 
 
-@pytest.mark.parametrize('name', LABELLED)
+@pytest.mark.parametrize('name', robots.cases(LABELLED))
 def test_the_labels_give_the_sign_of_the_jacobian(name):
     """
     Elbow times wrist, everywhere: branches meet at singularities only.
@@ -116,7 +116,7 @@ def test_elbow_up_is_above_the_line_from_shoulder_to_wrist():
     assert seen == {'up', 'down'}
 
 
-@pytest.mark.parametrize('name', ['panda', 'xarm7', 'pr2', 'baxter'])
+@pytest.mark.parametrize('name', robots.cases(['panda', 'xarm7', 'pr2', 'baxter']))
 def test_arms_with_seven_axes_have_no_labels(name):
     """The labels are defined for six axes only."""
     for posture in solver(name).solve_all(reachable(name, 1)[1][0]):

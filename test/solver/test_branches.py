@@ -224,7 +224,7 @@ def test_max_jump(name, select):
     assert outcomes == {Reason.SOLVED, Reason.OTHER_BRANCH}
 
 
-@pytest.mark.parametrize('name', ['ur5', 'panda', 'xarm7', 'pr2', 'baxter'])
+@pytest.mark.parametrize('name', robots.cases(['ur5', 'panda', 'xarm7', 'pr2', 'baxter']))
 @pytest.mark.parametrize('gain', [0.0, 1.0])
 def test_from_a_near_seed_the_bound_is_kept(name, gain):
     """Also if the bias would move a redundant arm farther."""

@@ -45,7 +45,8 @@ def test_at_a_singularity(name, joints):
     assert_solved_from_anywhere(name, postures)
 
 
-@pytest.mark.parametrize('name', ['ur3', 'ur5', 'six_axis_arm', 'kinova', 'parallel_axes_arm'])
+@pytest.mark.parametrize('name', robots.cases(
+    ['ur3', 'ur5', 'six_axis_arm', 'kinova', 'parallel_axes_arm']))
 def test_at_a_shoulder_singularity(name):
     """
     The wrist above the first axis.

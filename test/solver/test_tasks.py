@@ -208,7 +208,7 @@ def test_several_joints_may_be_locked():
         assert np.array_equal(result.q[[0, 4, 5, 6]], seed[[0, 4, 5, 6]])
 
 
-@pytest.mark.parametrize('name', ['panda', 'xarm7', 'pr2', 'baxter'])
+@pytest.mark.parametrize('name', robots.cases(['panda', 'xarm7', 'pr2', 'baxter']))
 def test_a_heavy_joint_moves_less(name):
     """On a redundant arm, from a near seed; the higher the weight, the less."""
     chain = robots.chain(name)

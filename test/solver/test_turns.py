@@ -8,7 +8,7 @@ import pytest
 import robots
 
 
-@pytest.mark.parametrize('name', ['ur5', 'ur5_limited', 'panda', 'kinova', 'pr2'])
+@pytest.mark.parametrize('name', robots.cases(['ur5', 'ur5_limited', 'panda', 'kinova', 'pr2']))
 def test_no_other_turn_inside_the_limits_is_nearer(name):
     """For joints with limits, and for continuous joints up to 40 turns away."""
     chain = robots.chain(name)

@@ -137,7 +137,8 @@ def excess_of(chain, q):
 
 @pytest.mark.fault('goals', 'only a joint beyond its limit would reach it',
                    'refused with the joint and by how much')
-@pytest.mark.parametrize('name', ['z1', 'six_axis_arm', 'kinova', 'panda', 'baxter', 'pr2'])
+@pytest.mark.parametrize('name', robots.cases(
+    ['z1', 'six_axis_arm', 'kinova', 'panda', 'baxter', 'pr2']))
 def test_a_joint_beyond_its_limit(name):
     """A posture with one joint 0.1 rad beyond its limit: it is named, or a smaller excess is."""
     chain, rng = robots.chain(name), np.random.default_rng(85)
