@@ -5,7 +5,7 @@
 from hull_oracle import closed_mesh, outside, surface
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
-from nightly import samples
+from nightly import each_once, samples, usual_first
 import numpy as np
 import pytest
 import robots
@@ -24,9 +24,9 @@ def volume(hulls):
     return sum(ConvexHull(hull).volume for hull in hulls)
 
 
-@pytest.mark.parametrize(('file', 'most', 'below'), [
-    (UR5 / 'forearm.stl', 8, 0.68), (UR5 / 'upperarm.stl', 8, 0.75), (UR5 / 'wrist1.stl', 8, 0.98),
-    (PANDA / 'link5.stl', 1, 1.0), (PANDA / 'hand.stl', 1, 1.0)])
+@pytest.mark.parametrize(('file', 'most', 'below'), usual_first(3, [
+    (UR5 / 'forearm.stl', 8, 0.68), (UR5 / 'wrist1.stl', 8, 0.98), (PANDA / 'link5.stl', 1, 1.0),
+    (UR5 / 'upperarm.stl', 8, 0.75), (PANDA / 'hand.stl', 1, 1.0)]))
 def test_meshes_of_arms(file, most, below):
     """The surface is inside; a bent link is cut, one that is convex is exact."""
     import trimesh
@@ -63,8 +63,7 @@ def turned(triangles, single):
     return (points.astype(np.float32).astype(float) if single else points), R
 
 
-@pytest.mark.parametrize('single', [False, True])
-@pytest.mark.parametrize('name', SOLIDS)
+@pytest.mark.parametrize('name, single', each_once(SOLIDS, [False, True]))
 def test_flat_walls_have_hulls_of_their_own(name, single):
     """All of the solid is inside, and nothing else, by coal on the raw mesh."""
     import coal
