@@ -64,6 +64,14 @@ def test_poses_in_every_form(given, named, frame):
         assert_near(message.poses[0])
 
 
+def test_a_frame_is_for_poses_without_one():
+    """A path may have both."""
+    stamped = pose_stamped(NEAR.homogeneous, 'table')
+    for send in (ARM.path, ARM.first):
+        _, message = send([stamped, NEAR.homogeneous], frame='tool0')
+        assert [each.header.frame_id for each in message.poses] == ['table', 'tool0']
+
+
 def test_tolerances_are_squared_in_the_covariance():
     """Of a region, and of a line with free rotations."""
     kind, message = ARM.move(NEAR.homogeneous, position_tolerance=[0.0, 0.01, 0.0],
