@@ -102,7 +102,7 @@ class RViz:
         self.send(InteractiveMarkerFeedback.POSE_UPDATE, control,
                   single(pose(T.translation, T.rotation)))
 
-    def let_go(self, T, control='move_x'):
+    def release(self, T, control='move_x'):
         """Release the button with the handle at T."""
         self.pull(T, control)
         self.send(InteractiveMarkerFeedback.MOUSE_UP, control,
@@ -113,7 +113,7 @@ class RViz:
         self.press()
         for T in poses:
             self.pull(T)
-        self.let_go(poses[-1])
+        self.release(poses[-1])
         self.probe.wait(lambda: self.shows(poses[-1]), what='the dragged pose')
 
     def choose(self, label):
@@ -225,7 +225,7 @@ def test_a_drag_is_previewed(rviz):
         rviz.pull(T)
         rviz.probe.wait(lambda colour=colour: rviz.colour() == colour, what=colour)
         previews.clear()
-        rviz.let_go(T)
+        rviz.release(T)
         rviz.probe.wait(lambda T=T: rviz.shows(T))
         rviz.probe.wait(lambda: len(previews) >= 2, what='the previews of the last poses')
     assert previews[-1].header.frame_id == 'base_link'
@@ -239,7 +239,7 @@ def test_a_click_is_no_drag(rviz):
     """RViz sends the pose, in single precision, with each click: that is not a drag."""
     for control in ('move_x', 'menu'):
         rviz.press(control)
-        rviz.let_go(se3(rviz.marker.pose), control)
+        rviz.release(se3(rviz.marker.pose), control)
     rviz.choose('follow while dragging')
     rviz.probe.wait(lambda: '[x] follow while dragging' in rviz.titles())
     rviz.press()
