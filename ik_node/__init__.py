@@ -36,11 +36,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ gives them
+    from ik_node.base.errors import IkNodeError as IkNodeError
+    from ik_node.collision.distances.model import CollisionModel as CollisionModel
+    from ik_node.collision.scene.scene import Scene as Scene
     from ik_node.kinematics.arm import Arm as Arm, load_robot as load_robot, load_urdf as load_urdf
     from ik_node.kinematics.tree.kinematic_tree import (
         KinematicTree as KinematicTree,
         load_tree as load_tree,
     )
+    from ik_node.motion.detour import plan_detour as plan_detour
+    from ik_node.motion.direct.point_to_point import (
+        plan_point_to_point as plan_point_to_point,
+        StartState as StartState,
+    )
+    from ik_node.motion.following.follower import Follower as Follower
+    from ik_node.motion.following.jog import JogCommand as JogCommand
+    from ik_node.motion.following.options import FollowOptions as FollowOptions
+    from ik_node.motion.tool_path.path import ToolPath as ToolPath
+    from ik_node.motion.tool_path.plan import plan_path as plan_path
+    from ik_node.motion.trajectory.limits import (
+        MotionLimits as MotionLimits,
+        TipLimits as TipLimits,
+    )
+    from ik_node.motion.trajectory.trajectory import MotionState as MotionState
     from ik_node.solver.goal import Goal as Goal
     from ik_node.solver.solver import Solver as Solver
     from ik_node.solver.tree.tree_solver import TreeSolver as TreeSolver
@@ -50,13 +68,27 @@ if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ g
 # Imported on first use, so that importing the package does not load the compiler.
 _PUBLIC_MODULES = {
     'Arm': 'ik_node.kinematics.arm',
+    'CollisionModel': 'ik_node.collision.distances.model',
+    'FollowOptions': 'ik_node.motion.following.options',
+    'Follower': 'ik_node.motion.following.follower',
     'Goal': 'ik_node.solver.goal',
+    'IkNodeError': 'ik_node.base.errors',
+    'JogCommand': 'ik_node.motion.following.jog',
     'KinematicTree': 'ik_node.kinematics.tree.kinematic_tree',
+    'MotionLimits': 'ik_node.motion.trajectory.limits',
+    'MotionState': 'ik_node.motion.trajectory.trajectory',
+    'Scene': 'ik_node.collision.scene.scene',
     'Solver': 'ik_node.solver.solver',
+    'StartState': 'ik_node.motion.direct.point_to_point',
+    'TipLimits': 'ik_node.motion.trajectory.limits',
+    'ToolPath': 'ik_node.motion.tool_path.path',
     'TreeSolver': 'ik_node.solver.tree.tree_solver',
     'load_robot': 'ik_node.kinematics.arm',
     'load_tree': 'ik_node.kinematics.tree.kinematic_tree',
     'load_urdf': 'ik_node.kinematics.arm',
+    'plan_detour': 'ik_node.motion.detour',
+    'plan_path': 'ik_node.motion.tool_path.plan',
+    'plan_point_to_point': 'ik_node.motion.direct.point_to_point',
 }
 __all__ = list(_PUBLIC_MODULES)
 

@@ -58,17 +58,9 @@ def test_importing_the_package_does_not_load_the_compiler():
 
 def test_names_are_the_ones_of_the_modules():
     """Each public name leads to the class or function that is documented."""
-    from ik_node.kinematics.arm import Arm, load_urdf
-    from ik_node.kinematics.tree.kinematic_tree import KinematicTree, load_tree
-    from ik_node.solver.goal import Goal
-    from ik_node.solver.solver import Solver
-    from ik_node.solver.tree.tree_solver import TreeSolver
-    assert (ik_node.Arm, ik_node.load_urdf) == (Arm, load_urdf)
-    assert (ik_node.Goal, ik_node.Solver) == (Goal, Solver)
-    assert (ik_node.KinematicTree, ik_node.load_tree, ik_node.TreeSolver) \
-        == (KinematicTree, load_tree, TreeSolver)
-    assert sorted(ik_node.__all__) == ['Arm', 'Goal', 'KinematicTree', 'Solver', 'TreeSolver',
-                                       'load_robot', 'load_tree', 'load_urdf']
+    for name in ik_node.__all__:
+        value = getattr(ik_node, name)
+        assert value.__name__ == name and value.__module__ == ik_node._PUBLIC_MODULES[name]
     with pytest.raises(AttributeError, match="module 'ik_node' has no attribute 'Solvr'"):
         _ = ik_node.Solvr
 
