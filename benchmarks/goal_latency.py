@@ -50,7 +50,7 @@ START_S = 300.0
 COST_TOPIC = 'goal_cost'
 ECHO = 'from benchmarks.goal_latency import echo; echo()'
 MEASURED_NODE = 'from benchmarks.goal_latency import measured_node; measured_node()'
-SIMULATION = 'from ik_node.entry import sim_controller; sim_controller()'
+SIMULATION = 'from ik_node.tools.entry import sim_controller; sim_controller()'
 
 
 def echo() -> None:

@@ -3,8 +3,8 @@
 """
 Inverse kinematics for serial arms, from the URDF to the joint trajectory.
 
-Three shelves of rooms; a room imports only from those before it on its shelf and from the shelves
-above, and its docstring lists its modules.
+Three groups of folders.  A folder imports only from those that stand before it here, and its
+docstring lists what is in it.
 
 The arm's mind, which imports no ROS:
     base        errors, text, rotations and poses, the cache of compiled code

@@ -45,11 +45,12 @@ SHELVES = {
 
 
 class Room(NamedTuple):
-    """A folder with modules: its path below ik_node, its docstring, its modules, its lines."""
+    """A folder: its path below ik_node, its docstring, what is in it, its own lines."""
 
     path: str
     doc: str
     modules: list[str]
+    folders: list[str]
     lines: int
 
     @property
@@ -58,8 +59,8 @@ class Room(NamedTuple):
         return self.doc.strip().partition('\n')[0].rstrip('.')
 
     def listed(self) -> list[str]:
-        """Return the modules that its docstring has a line for."""
-        return re.findall(r'^    (\w+)  +\S', self.doc, re.MULTILINE)
+        """Return the modules and folders that its docstring has a line for."""
+        return re.findall(r'^    (\w+/?)  +\S', self.doc, re.MULTILINE)
 
 
 @lru_cache(maxsize=1)
@@ -75,14 +76,16 @@ def line_count(*paths: Path) -> int:
 
 
 def rooms() -> list[Room]:
-    """Return all folders that have modules."""
+    """Return all folders below ik_node."""
     found = []
     for folder in sorted({path.parent for path in trees()}):
         own = [path for path in trees() if path.parent == folder]
         names = [path.stem for path in own if path.name != '__init__.py']
-        if names and folder.parts:
+        if folder.parts:
             doc = ast.get_docstring(trees()[folder / '__init__.py'], clean=False) or ''
-            found.append(Room(folder.as_posix(), doc, names,
+            below = sorted({f'{path.parts[len(folder.parts)]}/' for path in trees()
+                            if folder in path.parents and path.parent != folder})
+            found.append(Room(folder.as_posix(), doc, names, below,
                               line_count(*(PACKAGE / path for path in own))))
     return found
 

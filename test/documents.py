@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from ik_node.entry import COMMAND_PROGRAMS
 from ik_node.ros.parameters.tables import Row
+from ik_node.tools.entry import COMMAND_PROGRAMS
 from scripts.reference import launch_arguments, TABLES
 
 ROOT = Path(__file__).parents[1]

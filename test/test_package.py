@@ -18,7 +18,7 @@ import xml.etree.ElementTree as ET
 import pytest
 import yaml
 
-from ik_node.entry import COMMAND_PROGRAMS
+from ik_node.tools.entry import COMMAND_PROGRAMS
 
 ROOT = Path(__file__).parents[1]
 # Import name -> rosdep key, where they differ; None: part of another key.
@@ -36,7 +36,7 @@ def test_missing_dependency_is_one_sentence(module, words):
     """It is named, with the command that installs it."""
     ran = subprocess.run(
         [sys.executable, '-c', f'import sys; sys.modules[{module!r}] = None; '
-         'from ik_node.entry import ik_node; ik_node()'],
+         'from ik_node.tools.entry import ik_node; ik_node()'],
         cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 1
     assert f'needs {module}' in ran.stderr and words in ran.stderr

@@ -140,9 +140,9 @@ def ros_program(name: str, folder: Path, parameters: dict[str, Any], *arguments:
     words = [word for key, value in parameters.items() for word in ('-p', f'{key}:={value}')]
     with (folder / f'{name}.log').open('w') as output:
         running = subprocess.Popen(
-            [sys.executable, '-c', f'from ik_node.entry import {name}; {name}()', '--ros-args',
-             *words, *arguments], stdout=output, stderr=subprocess.STDOUT, env=environment,
-            cwd=package)
+            [sys.executable, '-c', f'from ik_node.tools.entry import {name}; {name}()',
+             '--ros-args', *words, *arguments],
+            stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=package)
     try:
         yield
     finally:

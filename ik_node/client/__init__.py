@@ -3,15 +3,16 @@
 """
 A client of a running node.
 
-    answers    What the node answers to goals and previews
-    arm        An arm that an ik_node moves, for programs in Python
-    goals      The methods of the client that send goals, of each kind in goal_kinds
-    gripper    A gripper behind an action of control_msgs; the node has no part in it
-    handles    Handles: requests to a node, and their results
-    poses      Poses, positions, orientations and twists, as users write them, to messages
-    scene      Objects around the arm, as the node checks them for collisions
-    sequences  Sequences of PTP, LIN and CIRC motions, by the action ``~/motion_sequence``
-    streams    Goals of many messages: a stream of poses, or a jog
+    answers     Answers of the node to goals and previews, and the errors of a client
+    arm         An arm that an ik_node moves, for programs in Python
+    goals       The methods of the client that send goals, of each kind in goal_kinds
+    gripper     A gripper behind an action of control_msgs; the node has no part in it
+    handles     What a call returns: a request to the node, and later its result
+    poses       Poses, joint positions, orientations and twists of users as messages
+    scene       Objects around the arm, as the node checks them for collisions
+    sequences   Sequences of PTP, LIN and CIRC motions, by the action ``~/motion_sequence``
+    streams     Goals of many messages: a stream of poses, or a jog
+    transport/  How a client finds its node, and how both talk
 
 >>> from ik_node.client import Arm
 >>> with Arm() as arm:

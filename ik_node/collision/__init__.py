@@ -3,6 +3,12 @@
 """
 Collision check: bodies of links and objects, without ROS.
 
+    bodies/     Links and objects as convex parts
+    distances/  Distances of postures, and proofs of what lies between them
+    meshes/     From the triangles of a mesh to few convex parts
+    scene/      Objects around the arm, and the files that say which pairs may touch
+    search/     Ways around obstacles
+
 >>> from ik_node.collision import CollisionModel, Scene
 >>> scene = Scene(arm.base_link, arm.tree.links)
 >>> model = CollisionModel.of(arm, scene, margin=0.005)

@@ -3,12 +3,13 @@
 """
 Poses, Jacobians, singularities and torques of an arm.
 
-    arguments       Check the arguments of callers before they reach compiled code
+    arguments       Checks of what callers give
     arm             Kinematics of an arm, for Python callers: poses, Jacobians, singularities
     dynamics        Joint torques of an arm that moves, from the masses and inertias of its links
-    jacobian_query  A point of a link, chosen axes, rows and locked joints
-    jacobians       The Jacobian in its textbook forms: readable references for the compiled one
+    jacobian_query  Which rows and columns of a Jacobian, of which point of a link
+    jacobians       The Jacobian in its textbook forms, and its derivatives
     kernels         Compiled forward kinematics, Jacobian and pose error
-    links           Pose of any link of the tree in the frame of any other
-    singularity     Distance of a posture to a singularity
+    links           The pose of any link in the frame of any other
+    singularity     How near a posture is to a singularity, and the motion that is lost there
+    tree/           Several tips of one robot
 """

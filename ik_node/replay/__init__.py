@@ -4,9 +4,9 @@
 Recordings of goals, and their repetition without robot and ROS.
 
     answered     Requests to the solver and the planners with what came of them
-    json_values  Values of a recording as JSON
+    json_values  Values as JSON, exact to the last bit, and outcomes to be compared
     reading      Robots, solvers and requests from the values of a recording, with checks
-    recording    Recordings of goals: one file with all that the solver and the planners were given
+    recording    One file for each goal: written, loaded, repeated
 
 >>> from ik_node.replay import load
 >>> recording = load('goal-mwy10y6f-3.json.gz')

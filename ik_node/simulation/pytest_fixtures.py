@@ -46,7 +46,7 @@ ANSWER_PATIENCE_S = 20.0
 END_PATIENCE_S = 10.0
 SPIN_STEP_S = 0.05
 LOOK_PERIOD_S = 0.01  # between two looks at a condition
-SIMULATOR_PROGRAM = 'from ik_node.entry import sim_controller; sim_controller()'
+SIMULATOR_PROGRAM = 'from ik_node.tools.entry import sim_controller; sim_controller()'
 
 
 class SimulatedArm:

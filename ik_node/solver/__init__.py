@@ -3,16 +3,19 @@
 """
 Inverse kinematics: postures for a pose, with the joint limits, or why there are none.
 
-    arm_geometry   Whether the inverse kinematics of an arm has a closed form
-    batch          Solving many goals in parallel, on all cores of this machine or on an executor
-    branches       All solutions of a goal, and the choice among them
+    arm_geometry   Which arms have a closed form, and the numbers for it
+    batch          Many goals at once
+    branches       All postures of a goal, those that are free, and the choice among them
     goal           The goal of a solve: a pose and its tolerances
-    options        The options of a solver
-    remedy         What makes a refused goal possible
-    remedy_search  What would make a refused goal possible
-    result         The result of a solve, and the metrics of a posture
-    solver         The solver that the node uses: a pure function of chain, goal, seed and options
-    tables         The arrays that the compiled code reads: of a solver, and of one goal
-    unreachable    Why a goal has no solution, and which posture comes nearest to it
-    warm_up        Loads or compiles the kernels of the solver before they are needed
+    options        The options of a solver, and its methods by name
+    remedy         A remedy of a refused goal as a value and as a sentence
+    remedy_search  The search for remedies
+    result         The result of a solve, and the name of its branch
+    solver         The solver: a pure function of chain, goal, seed and options
+    tables         The arrays that compiled code reads of a solver and of a goal
+    unreachable    Why a goal has no posture, and which posture comes nearest
+    warm_up        Loads or compiles the kernels of a solver
+    closed_form/   Compiled closed forms
+    descent/       Compiled iterations
+    tree/          Several tips
 """

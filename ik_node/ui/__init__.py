@@ -3,12 +3,14 @@
 """
 Where people move the arm by hand: RViz, a web page, a phone or a headset.
 
-    call_queue    Hands events over from other threads to the thread of the node
-    handle        The handle by which a goal is dragged
-    node_client   Non-blocking client for one ik_node
-    options       The parameters of the handle in RViz
+    call_queue    Hands calls of other threads over to the thread of the node
+    handle        The handle that is dragged, in RViz and on the page, and its menu
+    node_client   A client of an ik_node that never waits
+    options       The parameters of the three nodes
     page_access   Where a page is served, and whose requests it answers
-    robot_shapes  The shapes of a robot that can be drawn
-    rviz_config   Adapts config/ik_node.rviz to a namespace, a frame prefix and a base link
-    rviz_handle   The node interactive_goal
+    robot_shapes  What can be drawn of a robot
+    rviz_config   config/ik_node.rviz for a namespace, a frame prefix and a base link
+    rviz_handle   The node interactive_goal: the handle in RViz
+    handheld/     The page for a phone or a headset
+    viewer/       The page in the browser
 """

@@ -10,7 +10,6 @@ import sys
 import pytest
 
 from ik_node import entry
-from ik_node.entry import COMMAND_PROGRAMS
 from ik_node.ros.parameters.tables import (
     HANDHELD_NODE,
     IK_ARMS,
@@ -23,6 +22,7 @@ from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import Limits
 from ik_node.tools.arguments.compare_methods import LIMIT_MODES, METHOD_NAMES
 from ik_node.tools.compare.compare_runs import PRODUCTION_METHOD
+from ik_node.tools.entry import COMMAND_PROGRAMS
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = dict(re.findall(r"'(\w+) = ik_node\.entry:(\w+)'", (ROOT / 'setup.py').read_text()))
@@ -44,7 +44,7 @@ import atexit, sys, time
 atexit.register(lambda: print([name for name in {heavy} if name in sys.modules],
                               time.process_time(), sep='\\n', file=sys.stderr))
 sys.argv[0] = '{script}'
-from ik_node.entry import {function}
+from ik_node.tools.entry import {function}
 {function}()
 '''
 

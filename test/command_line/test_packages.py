@@ -94,7 +94,7 @@ def test_missing_matplotlib_is_told_before_the_work(tmp_path, program, arguments
     """Not a pose is solved, nothing is written, and the way to do without is named."""
     done = subprocess.run(
         [sys.executable, '-c', 'import sys; sys.modules["matplotlib"] = None; '
-         f'from ik_node.entry import {program}; {program}()', *arguments],
+         f'from ik_node.tools.entry import {program}; {program}()', *arguments],
         capture_output=True, text=True, timeout=120, cwd=tmp_path)
     assert done.returncode == 2
     sentence, = done.stderr.splitlines()

@@ -83,7 +83,7 @@ def test_without_the_package_xacro(robot):
     """It is named, with the command that installs it."""
     done = subprocess.run(
         [sys.executable, '-c', 'import sys; sys.modules["xacro"] = None; '
-         'from ik_node.entry import demo; demo()', '--urdf', str(robot)],
+         'from ik_node.tools.entry import demo; demo()', '--urdf', str(robot)],
         capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert 'pip install xacro' in done.stderr and 'Traceback' not in done.stderr

@@ -63,7 +63,7 @@ SEQUENCE_MODULE = ('control_msgs' + '.action._execute_motion_primitive_sequence'
 IS_FAST_DDS_3 = find_spec('fastdds') is not None  # of kilted; jazzy has fastrtps
 PROFILES_VARIABLE = f'FAST{"DDS" if IS_FAST_DDS_3 else "RTPS"}_DEFAULT_PROFILES_FILE'
 LOCKS = []  # open files, whose locks end with this process
-PROGRAM = 'from ik_node.entry import {name}; {name}()'
+PROGRAM = 'from ik_node.tools.entry import {name}; {name}()'
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularities
 # Limits of a node whose motions are only waited for: they take half as long as by default.
 QUICK = {'motion.acceleration_limits': '[10.0]', 'motion.jerk_limits': '[200.0]'}

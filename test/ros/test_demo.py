@@ -28,7 +28,7 @@ from ik_node.tools.demo.command import demo_goal, GOAL_PAUSE_S
 from ik_node.tools.demo.demo_goals import goals_for
 
 ROOT = Path(__file__).parents[2]
-RUN = 'from ik_node.entry import {0}; {0}()'
+RUN = 'from ik_node.tools.entry import {0}; {0}()'
 
 
 def run(name, *arguments, timeout=300):

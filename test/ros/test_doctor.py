@@ -43,7 +43,8 @@ PATIENCE = '30'  # s, for what ends earlier; for what does not, the default is e
 WAITS = ('hangs', 'elsewhere')  # of those that are played, what does not
 
 
-COMMAND = [sys.executable, '-c', 'from ik_node.entry import ik_doctor; ik_doctor()', '--json']
+COMMAND = [sys.executable, '-c', 'from ik_node.tools.entry import ik_doctor; ik_doctor()',
+           '--json']
 # Rate and age of what is played here: other load may keep this process waiting.  What is found
 # in them without load is tested in test/doctor.
 BY_LOAD = {'state source', 'clock'}

@@ -419,7 +419,7 @@ def test_without_the_package():
     """Without interactive_markers the node ends with one sentence and exit code 1."""
     done = subprocess.run(
         [sys.executable, '-c', "import sys; sys.modules['interactive_markers'] = None\n"
-         'from ik_node.entry import interactive_goal; interactive_goal()'],
+         'from ik_node.tools.entry import interactive_goal; interactive_goal()'],
         capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and 'Traceback' not in done.stderr
     sentence, = done.stderr.splitlines()

@@ -9,7 +9,7 @@ from harness import READY
 import pytest
 from test_sim_controller import trajectory
 
-COMMAND = 'from ik_node.entry import plot_trajectory; plot_trajectory()'
+COMMAND = 'from ik_node.tools.entry import plot_trajectory; plot_trajectory()'
 
 
 def test_the_next_trajectory_is_drawn(tmp_path, probe):

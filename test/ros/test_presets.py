@@ -22,7 +22,7 @@ SMALL_TURN = 0.15  # rad, of every joint, from home to the goal
 
 def demo(*arguments):
     """Run the demonstration to its end; return its exit code and what it said."""
-    tree = ProcessTree([sys.executable, '-c', 'from ik_node.entry import demo; demo()',
+    tree = ProcessTree([sys.executable, '-c', 'from ik_node.tools.entry import demo; demo()',
                         *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                        text=True)
     try:

@@ -120,7 +120,7 @@ def view(request, tmp_path_factory, recorded):
         if find_spec('interactive_markers'):
             stack.enter_context(process('interactive_goal', folder, {}, remap))
         cloud = subprocess.Popen([
-            sys.executable, '-c', 'from ik_node.entry import workspace; workspace()',
+            sys.executable, '-c', 'from ik_node.tools.entry import workspace; workspace()',
             '--spacing', '0.5', '--orientations', '2', '--no-picture', '--publish',
             '--out', str(folder / 'workspace'), '--frame-prefix', prefix,
             '--ros-args', '-r', f'__ns:={namespace or "/"}'])

@@ -107,7 +107,7 @@ class WarmServer:
 
     def start(self, name: str, arguments: list[str], environment: Mapping[str, str],
               output: int, errors: int) -> Child:
-        """Start one of the programs of ``ik_node.entry``, writing to two open files."""
+        """Start one of the programs of ``ik_node.tools.entry``, writing to two open files."""
         ours, theirs = socket.socketpair()
         request = {'name': name, 'arguments': arguments, 'folder': os.getcwd(), 'environment': {
             key: value for key, value in environment.items() if key.startswith(READ_AT_START)}}
@@ -165,7 +165,7 @@ class Job(NamedTuple):
 
 def load() -> None:
     """Import the programs, and load the kernels as a node does at its start."""
-    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')  # as in ik_node.entry
+    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')  # as in ik_node.tools.entry
     from importlib import import_module
     for program in PROGRAMS:
         with suppress(ImportError):  # the program will say so

@@ -19,9 +19,9 @@ from ik_node.tools.workspace.plots import draw, SHARE_COLOURS, share_colours
 from ik_node.tools.workspace.sampling import even_orientations, sample_workspace, Workspace
 
 COARSE = ['--spacing', '0.25', '--orientations', '6']
-COMMAND = [sys.executable, '-c', 'from ik_node.entry import workspace; workspace()']
+COMMAND = [sys.executable, '-c', 'from ik_node.tools.entry import workspace; workspace()']
 NO_ROS = [sys.executable, '-c', 'import sys; sys.modules["rclpy"] = None; '
-          'from ik_node.entry import workspace; workspace()']
+          'from ik_node.tools.entry import workspace; workspace()']
 
 
 def refused(capsys, *words, code=2):

@@ -5,10 +5,10 @@ From the triangles of a mesh to few convex parts.
 
     collada_shapes  Reduce a COLLADA file (.dae) to its shapes
     convex          Convex hulls that together contain a triangle mesh
-    hollows         Cuts of a mesh at its hollows
+    hollows         Where a mesh is cut so that its hollows stay free
     hull_cache      Cache of the convex hulls of meshes on the disk
-    mesh_cuts       Cuts of triangles by planes, and what tells whether a cut is of use
-    mesh_parts      Convex hulls of meshes
-    mesh_triangles  Read the triangles of a mesh file
-    walls           Walls of a closed mesh
+    mesh_cuts       Cuts of triangles by planes
+    mesh_parts      The convex hulls of a mesh file, from the cache or anew
+    mesh_triangles  The triangles of a mesh file
+    walls           The walls of a closed mesh, cut off one by one
 """

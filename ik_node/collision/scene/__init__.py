@@ -5,6 +5,6 @@ Objects around the arm, and the files that say which pairs may touch.
 
     scene       The scene: the objects around the arm and in its hand, for the collision check
     scene_file  Scenes as YAML files
-    srdf        Read which pairs of links an SRDF leaves out of the collision check
+    srdf        SRDF: which pairs of links are not checked, and named poses
     tool_file   Tools that have a name, from YAML files
 """

@@ -3,9 +3,9 @@
 """
 Ways around obstacles.
 
-    edges        Compiled check of edges
+    edges        Compiled proof that a straight line between two postures is free
     path_search  Search for a path among obstacles: waypoints whose straight connections are free
     rrt_connect  Compiled search for a path between postures by two trees
     shortcuts    Compiled shortening of a path between postures
-    way_out      Way out of a contact
+    way_out      How an arm that is too near to something leaves it
 """

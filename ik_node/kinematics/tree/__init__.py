@@ -3,6 +3,6 @@
 """
 Several tips of one robot.
 
-    kinematic_tree  Several tips of one robot: the joints between a base link and all of them
+    kinematic_tree  The joints between a base link and several tips, and the frames that move
     tree_kernels    Compiled forward kinematics and Jacobians of a kinematic tree
 """

@@ -4,7 +4,7 @@
 The direct motion between two postures.
 
     double_s        Jerk-limited motions of all joints in closed form
-    point_to_point  Time-optimal, jerk-limited trajectories from any state to rest
-    ruckig_motion   Time-optimal, jerk-limited motions of all joints, by ruckig
+    point_to_point  The fastest motion from any state to rest, and whether it is free
+    ruckig_motion   The same by ruckig, with which it is faster; double_s where it is missing
     torque_limits   Motions whose torques stay within the effort limits of the joints
 """

@@ -4,12 +4,12 @@
 Trajectories as data: limits, times, values between points, the last check.
 
     constant_jerk     Points of a motion between which the jerk of each joint is constant
-    controller_rules  Which joint trajectories a joint_trajectory_controller accepts
+    controller_rules  What a joint_trajectory_controller accepts, and how often it runs
     interpolation     How a joint_trajectory_controller interpolates between points
-    limits            Limits of a motion, and the reduced limits that each planner works with
+    limits            All limits of motions, of joints and of the tip; each planner reads them here
     quintic           Quintic polynomials: coefficients from two end states, values and derivatives
-    sampling          Compiled samples of a trajectory, for what looks at it at every joint state
+    sampling          Compiled states, tip positions and speeds at given times
     timed_curve       A smooth curve through joint positions at given times
-    trajectory        The data of a motion: a state and a trajectory
-    validate          Final check of a trajectory: finite, continuous, within every limit
+    trajectory        A state of the joints, and a trajectory
+    validate          The last check: finite, continuous, within every limit
 """

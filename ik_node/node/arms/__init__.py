@@ -3,8 +3,8 @@
 """
 The node of several arms, which move on one clock.
 
-    arms_motion   Goals of several arms on their way
+    arms_motion   One goal for all arms: plan, send to each controller, watch, stop
     arms_node     The node ik_arms
     arms_options  The parameters of ik_arms as one object
-    arms_robot    All that the node of several arms makes of one robot description and its ...
+    arms_robot    What the node knows of its robot: tree, solver, bodies
 """

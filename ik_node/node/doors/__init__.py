@@ -1,13 +1,13 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Actions and services: those of MoveIt, of behaviour trees, sequences.
+Entrances that others define: MoveIt's services and actions, behaviour trees, sequences.
 
-    motion_sequences   Sequences of PTP
-    moveit_goals       Goals of MoveIt
-    moveit_kinematics  Inverse and forward kinematics by the services of MoveIt; nothing moves
-    moveit_motion      Motions by the services and actions of MoveIt
+    motion_sequences   The action ~/motion_sequence: PTP, LIN and CIRC with blends
+    moveit_goals       MoveIt's constraints become goals
+    moveit_kinematics  compute_ik and compute_fk; which doors of MoveIt are open
+    moveit_motion      move_action, execute_trajectory, plan_kinematic_path, compute_cartesian_path
     moveit_requests    What requests of MoveIt have in common
-    moveit_scene       Objects around the arm that are told by the messages and services of MoveIt
-    pose_actions       Goals to poses as actions with feedback
+    moveit_scene       get_planning_scene and apply_planning_scene
+    pose_actions       Actions to poses, for behaviour trees
 """

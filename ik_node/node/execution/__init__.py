@@ -3,8 +3,8 @@
 """
 A plan becomes a trajectory that is sent, watched, stopped.
 
-    motion             Motions of the arm: plan, send, monitor, stop
-    outputs            Outputs to the controller
-    pause              Pause a motion on its path, and go on with it
-    trajectory_sender  Trajectories sent so that the controller joins them to the present motion
+    motion             Motions of the arm: plan, send, watch, stop
+    outputs            How trajectories go out: a topic, an action, or positions
+    pause              Rest on the path, and go on
+    trajectory_sender  When a trajectory begins, so that the controller joins it to the present one
 """

@@ -3,9 +3,9 @@
 """
 Goals, their order and their answers, and what they ask of the solver and the planners.
 
-    conversion   Conversion of goal messages: to goals in the base link, and to solutions
-    goal_queue   The goal queue: from arrival to exactly one final answer
-    goal_status  Status of each goal: accepted, then exactly one final answer
-    plans        The planners of goals
-    preparation  Loads or compiles, beside the first goals to poses, what other goals need
+    conversion   Messages become goals in the base link, and goals postures
+    goal_queue   The order of goals, from arrival to exactly one final answer
+    goal_status  What is known of one goal, and its answers on ~/status
+    plans        Which request each kind of motion makes, and what is noted of it
+    preparation  Kernels that are loaded beside the first goals, and torques
 """

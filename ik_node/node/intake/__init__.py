@@ -3,8 +3,8 @@
 """
 How goals and stops come in, and how the health of the node goes out.
 
-    context             The parts of the node that its goals, streams and services share
+    context             What goals, streams and services are given of the node
     goal_starter        What the arm does for each kind of goal
-    goal_subscriptions  Subscriptions to goals
-    health              Health of the node on /diagnostics
+    goal_subscriptions  The topics of goals, ~/stop and ~/halt
+    health              /diagnostics
 """

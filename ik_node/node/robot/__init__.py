@@ -3,7 +3,7 @@
 """
 What the node knows of the robot: its settings, its solver, its bodies.
 
-    collisions  The collision model of a robot description
-    robot       The robot: all that depends on one robot description
-    settings    The node's settings for one chain, made from the values of its parameters
+    collisions  The bodies and the scene file of a description
+    robot       All that depends on one robot description
+    settings    The values of the parameters become settings; a new parameter fills a field here
 """

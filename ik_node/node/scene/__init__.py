@@ -3,9 +3,9 @@
 """
 Objects that come by topic or from MoveIt become the scene of the collision check.
 
-    message_reader         Messages read from their bytes by Python
-    moveit_scene_messages  Objects of a scene from and to the messages of MoveIt, moveit_msgs
-    scene_changes          Changes of the scene while the node runs
-    scene_draft            A scene that messages change
-    scene_topics           Objects around the arm that are told by markers and point clouds
+    message_reader         Large messages, read so that all else goes on
+    moveit_scene_messages  Objects from and to the messages of MoveIt
+    scene_changes          A changed scene is made, checked against the motion under way, and used
+    scene_draft            The scene that messages would make
+    scene_topics           ~/scene and ~/scene_points: markers and point clouds
 """

@@ -3,9 +3,9 @@
 """
 What is shown, and moves nothing: previews, postures, clearance, the scene.
 
-    clearance      Display of the least distance in the present posture: ~/clearance_markers
-    display        Display of the latest goal or preview
-    posture_list   All postures of the latest preview, each with what speaks for and against it
-    preview        Previews: solve and display a possible goal, and plan its motion
-    scene_display  Display of the collision bodies: ~/scene_markers and ~/body_markers
+    clearance      The least distance of the present posture: ~/clearance_markers
+    display        The latest goal or preview: ~/markers
+    posture_list   All postures of a pose: ~/postures
+    preview        A goal is solved and planned, and the arm stays: ~/preview
+    scene_display  The bodies as they are checked: ~/scene_markers and ~/body_markers
 """

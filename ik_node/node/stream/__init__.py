@@ -3,6 +3,6 @@
 """
 Streams of poses, and jogging.
 
-    jog     Jogging under the names of MoveIt Servo: twists, velocities of joints, pause
-    stream  Streaming: follows poses, or jog commands, with short trajectories or commands
+    jog     Jogging under the names of MoveIt Servo
+    stream  Streams of poses and jog commands become short trajectories, cycle by cycle
 """

@@ -3,12 +3,12 @@
 """
 Messages to and from values.
 
-    conversion         Conversion between ROS messages and arrays; invalid numbers are refused here
-    goal_answers       Goals that are sent to a node, and its answers to them
-    goal_kinds         The kinds of goals, one entry for each
+    conversion         Messages and arrays; invalid numbers are refused here
+    goal_answers       Stamps of goals, by which their answers are known
+    goal_kinds         The kinds of goals: topic, message, description, options of send_goal
     joint_states       Joint positions and velocities by name, each with its age
-    markers            Markers of the goal
-    motion_primitives  Goals of ``~/motion_sequence``
-    moveit_types       What all that speaks to MoveIt's clients needs
-    status_messages    The content of ``~/status``, for the node and for its clients
+    markers            All markers: goals, reasons, paths, bodies
+    motion_primitives  What ~/motion_sequence and ~/tools share with their clients
+    moveit_types       The types of MoveIt, where they are installed
+    status_messages    The content of an answer
 """

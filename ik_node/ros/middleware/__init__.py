@@ -3,9 +3,9 @@
 """
 Processes, quality of service, and where and when messages were sent.
 
-    clocks     The clocks of a node, and the stamps of messages
-    executor   An executor for one thread that takes less processor time for each message than ...
-    handshake  Discovery handshake
-    process    Runs one node in one process, with a clean end on SIGINT and SIGTERM
-    qos        The QoS profiles of our topics
+    clocks     Clocks and stamps; when and by which host a message was sent
+    executor   An executor that takes less processor time for each message than rclpy's
+    handshake  Waits until another node hears what is published only once
+    process    One node in one process, with a clean end; reports once a second
+    qos        Profiles of topics, and what is said if two do not fit
 """

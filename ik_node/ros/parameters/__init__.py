@@ -3,6 +3,6 @@
 """
 One table of parameters for each node, and how a node has them.
 
-    node_parameters  Parameters of a table on a node: declared, read, changed
-    tables           The parameters of the nodes, one table for each node
+    node_parameters  The parameters of a node: declared, read, changed, unknown ones
+    tables           One row for each parameter; the field that it fills is in node/robot/settings
 """

@@ -3,9 +3,9 @@
 """
 Compiled closed forms: all postures of arms whose geometry has one.
 
-    closed_form      Compiled closed-form inverse kinematics of six revolute joints
-    free_wrist       The straight wrist of an arm whose axes 2, 3, 4 and 6 are parallel
-    offset_wrist     Compiled inverse kinematics of six revolute joints with an offset wrist
-    solution_search  Compiled search for all distinct solutions of a goal
+    closed_form      Compiled closed forms of spherical wrists, and of three parallel axes
+    free_wrist       The straight wrist: axes 2, 3, 4 and 6 are parallel
+    offset_wrist     The offset wrist: a search along one angle, then a closed form
+    solution_search  All postures of an arm without a closed form
     subproblems      Compiled subproblems of inverse kinematics
 """

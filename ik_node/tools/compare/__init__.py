@@ -4,5 +4,5 @@
 Methods of inverse kinematics side by side: compare_methods.
 
     command       Compare methods of inverse kinematics side by side, on any arm
-    compare_runs  Run methods of inverse kinematics on the same goals from the same seeds
+    compare_runs  Runs of all methods on the same goals, their table and their figures
 """

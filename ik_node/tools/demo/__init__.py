@@ -4,5 +4,5 @@
 The demonstration: ik_demo.
 
     command     Run ik_node and a simulated controller as two processes, and send goals to them
-    demo_goals  Goals for the demonstration of any arm
+    demo_goals  Goals for any arm, and what is seen of them on the ROS graph
 """

@@ -136,7 +136,8 @@ def running(name: str, arguments: list[str], log_folder: Path) -> Iterator[subpr
     """Run an executable of this package, with its output in a file; end it by SIGINT."""
     with (log_folder / f'{name}.log').open('w') as log:
         process = subprocess.Popen(
-            [sys.executable, '-c', f'from ik_node.entry import {name}; {name}()', *arguments],
+            [sys.executable, '-c', f'from ik_node.tools.entry import {name}; {name}()',
+             *arguments],
             stdout=log, stderr=subprocess.STDOUT, env={**os.environ, 'OPENBLAS_NUM_THREADS': '1'})
         try:
             yield process

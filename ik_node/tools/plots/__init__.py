@@ -4,6 +4,6 @@
 Plots of trajectories: plot_trajectory.
 
     command           Joints and their limits, tool speed, manipulability over time
-    figures           Draw figures without a display: common colours, panels and legends
+    figures           Figures without a display: colours, panels, legends
     trajectory_files  Recorded trajectories and goals
 """

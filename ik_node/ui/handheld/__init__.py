@@ -3,7 +3,7 @@
 """
 A page for a phone or a headset, which moves the arm with the hand that holds it.
 
-    certificate    Certificates for TLS: the user's, or one that the program openssl makes here
+    certificate    Certificates of TLS
     clutch         The clutch: the tip follows a hand only while a button is held
     node           The node handheld
     open_pages     The pages that are open, one of which may hold the clutch
