@@ -96,7 +96,7 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     urdf, missing, file = robot_description(value['urdf'], preset)
     # Whose driver runs has robot_state_publisher, too, and its description is on the topic.
     publishes = value['state_publisher'] == 'true'
-    driven = publishes and preset is not None and value['simulate'] == 'false' \
+    driven = (publishes or missing) and preset is not None and value['simulate'] == 'false' \
         and is_default('urdf', value['urdf'])
     if missing and not driven:
         raise RuntimeError(missing)

@@ -198,8 +198,8 @@ class Arm(GoalMethods[GoalHandle]):
         chain = self._description.chain
         columns = [chain.joint_names.index(name) for name in path.joint_names]
         first = at_limits(path.q[0], chain.lower[columns], chain.upper[columns])
-        goal = GoalHandle(self._connection, 'joint_path')
         begin = self.joints(dict(zip(path.joint_names, first.tolist())))
+        goal, stops = GoalHandle(self._connection, 'joint_path'), self._connection.stop_count
 
         def along() -> None:
             if begin.exception is not None:
@@ -209,8 +209,9 @@ class Arm(GoalMethods[GoalHandle]):
                 goal.finish(error=ClientError('cancelled before the motion along the path began'))
                 return
             try:
+                self._connection.require_no_stop_since(stops)
                 self._send('joint_path', joint_path_message(path), goal)
-            except ClientError as error:
+            except Exception as error:  # noqa: BLE001 - also of rclpy; the goal has one end
                 goal.finish(error=error)
 
         begin.on_end(along)
@@ -293,7 +294,12 @@ class Arm(GoalMethods[GoalHandle]):
                    self._latest_jog)
 
     def stop(self) -> Handle[str]:
-        """Bring the arm to rest within its limits; open goals end as stopped."""
+        """
+        Bring the arm to rest within its limits; open goals end as stopped.
+
+        A goal that is sent before the answer waits for it, for 10 s at most: ``await`` the stop
+        where that would keep others waiting.
+        """
         return self._connection.stop()
 
     def pause(self) -> Handle[str]:
@@ -675,14 +681,16 @@ class Arm(GoalMethods[GoalHandle]):
 
     def _send(self, kind: str, message: Any, goal: GoalHandle | None = None) -> GoalHandle:
         connection = self._connection
-        connection.greet_again()
-        connection.await_stops()
+        connection.await_ready()
         goal = goal or GoalHandle(connection, kind)
-        message.header.stamp = self._stamp(message)
-        stamp = stamp_text(message.header.stamp)
-        connection.answers.expect(stamp, goal.take)
-        goal.on_end(lambda: connection.answers.forget(stamp))
-        connection.publishers[f'goal_{kind}'].publish(message)
+        try:
+            message.header.stamp = self._stamp(message)
+            stamp = stamp_text(message.header.stamp)
+            connection.answers.expect(stamp, goal.take)
+            goal.on_end(lambda: connection.answers.forget(stamp))
+            connection.publishers[f'goal_{kind}'].publish(message)
+        except Exception as error:  # noqa: BLE001 - also of rclpy; the goal has one end
+            goal.finish(error=error)
         return goal
 
     def _stamp(self, message: Any) -> Time:

@@ -197,10 +197,9 @@ class SequenceClient:
                               'control_msgs, which is not installed here, or is too old: '
                               f'{how_to_install("control_msgs")}')
         message = _goal(motions, base_frame, joint_names)
-        connection.greet_again()
-        connection.await_stops()
+        connection.await_ready()
         goal = GoalHandle(connection, SEQUENCE_KIND)
-        goal_id = timed_goal_id()  # after the handle, which no later stop is to end
+        goal_id = timed_goal_id(connection.node, self._name)
         key = action_goal_text(goal_id)
 
         def is_ours(values: Mapping[str, str]) -> bool:

@@ -283,7 +283,7 @@ class PathRequest:
             poses = tuple(goal.T_base_tip for goal in goals)
             path = ArcPoses(*poses, *self.path[len(poses):]) if arc else poses
             return PathRequest(start, path, widened(self.limits, chain, solver.chain),
-                            whole).plan(solver)
+                               whole).plan(solver)
 
         return RefusedMotion(self.start, tuple(map(Goal, self.path)), names, True,
                              count == 1, self.limits, self.options.period, plan)

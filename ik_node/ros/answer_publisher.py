@@ -49,7 +49,13 @@ class AnswerPublisher:
         return self._every.wait_for_all_acked(Duration())
 
     def flush(self, seconds: float) -> bool:
-        """Wait at most `seconds` until all answers are acknowledged; return whether they are."""
+        """
+        Wait at most `seconds` until answers are acknowledged.
+
+        Return whether the readers of all answers have done that; those of the newest one may
+        be stuck.
+        """
         end = monotonic() + seconds
-        return all([publisher.wait_for_all_acked(Duration(seconds=max(end - monotonic(), 0.0)))
-                    for publisher in (self._every, self._newest)])
+        come, _ = [publisher.wait_for_all_acked(Duration(seconds=max(end - monotonic(), 0.0)))
+                   for publisher in (self._every, self._newest)]
+        return come

@@ -74,6 +74,8 @@ class RepeatedStop:
     ----------
     client : Client
         Of ``~/stop``.
+    count : int
+        How many stops were begun.
 
     """
 
@@ -85,6 +87,7 @@ class RepeatedStop:
         self._post = post
         self._halts = node.create_publisher(Empty, f'{target}/halt', BEST_EFFORT_QOS)
         self.client = node.create_client(Trigger, f'{target}/stop')
+        self.count = 0
         self._lock = Lock()  # of the attributes below; held while something is sent
         self._open: list[OpenStop] = []
         self._asked: list[Future] = []
@@ -103,6 +106,7 @@ class RepeatedStop:
         """
         stop = OpenStop(take)
         with self._lock, suppress(RuntimeError, InvalidHandle):  # ROS may be shut down by now
+            self.count += 1
             self._open.append(stop)
             self._sends, self._asked_at = True, -inf
             self._halts.publish(Empty())  # at once, whatever keeps the executor

@@ -189,7 +189,7 @@ class SimulatedController:
         -------
         MotionState
             Measured state at `now`: joints that follow immediately are where their trajectory is
-        at that time, though a cycle may come early or late.
+            at that time, though a cycle may come early or late.
 
         """
         step = now - self._last

@@ -10,7 +10,7 @@ from numba.core.types.functions import BaseFunction
 import numpy as np
 import pytest
 
-from ik_node.base import compilation as call_types
+from ik_node.base import compilation
 from ik_node.base.compilation import call_types_kept
 from ik_node.kinematics.kernels import compiled, inner
 
@@ -36,9 +36,9 @@ def test_numba_is_asked_once_for_each_signature(monkeypatch):
     def resolve(function, context, args, kws):
         asked.append((function, args))
         return USUAL(function, context, args, kws)
-    monkeypatch.setattr(call_types, '_resolve', resolve)
+    monkeypatch.setattr(compilation, '_resolve', resolve)
     monkeypatch.setattr(BaseFunction, 'get_call_type', resolve)
-    monkeypatch.setattr(call_types, '_kept', {})
+    monkeypatch.setattr(compilation, '_kept', {})
 
     @inner
     def twice(x):
@@ -91,12 +91,12 @@ def test_with_another_numba_nothing_is_kept(change):
 def test_what_has_no_key_is_not_kept():
     """Arguments in a list, and none by name."""
     asked = []
-    before = dict(call_types._kept)
+    before = dict(compilation._kept)
 
     class Function:
         __hash__ = None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(call_types, '_resolve', lambda *args: asked.append(args))
-        call_types._kept_call_type(Function(), None, [types.float64], {})
-        call_types._kept_call_type(Function(), None, (types.float64,), None)
-    assert len(asked) == 2 and call_types._kept == before
+        patch.setattr(compilation, '_resolve', lambda *args: asked.append(args))
+        compilation._kept_call_type(Function(), None, [types.float64], {})
+        compilation._kept_call_type(Function(), None, (types.float64,), None)
+    assert len(asked) == 2 and compilation._kept == before

@@ -55,14 +55,14 @@ def test_an_inactive_controller_is_named(tmp_path):
 
 NO_STOP = """
 from ik_node.base.errors import TrajectoryError
-from ik_node.node import arms_motion
+from ik_node.node.arms import arms_motion
 def no_stop(*arguments):
     raise TrajectoryError('the test wants none')
 arms_motion.plan_free_stop = no_stop
 """
 SLOW_STOP = """
 from time import sleep
-from ik_node.node import arms_motion
+from ik_node.node.arms import arms_motion
 plan = arms_motion.plan_free_stop
 def slow(*arguments):
     print('a stop is planned', flush=True)
@@ -77,7 +77,7 @@ arms_motion.plan_free_stop = slow
 """
 LATE_STOPS = """
 from time import sleep
-from ik_node.node import arms_motion
+from ik_node.node.arms import arms_motion
 plan = arms_motion.plan_free_stop
 def late(*arguments):
     sleep(0.45)
@@ -85,7 +85,7 @@ def late(*arguments):
 arms_motion.plan_free_stop = late
 """
 SLOW_STATES = """
-from ik_node.node import arms_node
+from ik_node.node.arms import arms_node
 take = arms_node.JointStates.take
 def slow(*arguments):
     sleep(0.03)
@@ -190,7 +190,7 @@ def test_a_joint_beside_the_arms_moves_into_their_way(tmp_path):
 
 
 NO_TIME = """
-from ik_node.node import arms_motion
+from ik_node.node.arms import arms_motion
 arms_motion.STOP_HANDOVER_S = 1e3
 """
 
@@ -297,7 +297,7 @@ def test_a_goal_that_waited_too_long_is_not_carried_out(tmp_path):
 
 
 PATIENT_START = """
-from ik_node.node import arms_motion
+from ik_node.node.arms import arms_motion
 arms_motion.START_GRACE_S = 60.0
 """
 

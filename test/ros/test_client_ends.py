@@ -87,7 +87,6 @@ def test_a_node_that_dies(tmp_path, probe, recorded):
         with pytest.raises(NodeUnreachableError, match='/ik_node (has ended|was not heard)'):
             goal.wait(60.0)
         assert monotonic() - began < 20.0
-        system.wait(lambda: not system.count_publishers('/ik_node/answers') or True)
         with process('ik_node', tmp_path, {'urdf_file': ARM, **slow}) as node:
             system.health.clear()
             system.wait_until_ready()

@@ -256,6 +256,17 @@ def test_a_goal_after_a_stop(system, arm, send):
         assert newer.wait(30.0).reached
 
 
+def test_a_stop_while_a_goal_waits(system, arm):
+    """The goal was asked for before that stop, and is not sent after it."""
+    system.node.send(signal.SIGSTOP)
+    arm.stop()
+    for seconds, call in ((0.2, arm.stop), (0.6, lambda: system.node.send(signal.SIGCONT))):
+        Timer(seconds, call).start()
+    with pytest.raises(ClientError, match='a stop was asked for meanwhile'):
+        arm.joints(AWAY)
+    arm.stop().wait(10.0)
+
+
 def test_two_programs(system, arm):
     """Each has the answers to its own sequence."""
     with Arm('/ik_node') as other:

@@ -129,8 +129,8 @@ def test_a_way_round(tmp_path, probe):
 
 
 FASTEST_COLLIDES = """
-from ik_node.motion import path_stop
-path_stop.certify = lambda *_: 'a contact'
+from ik_node.motion.change import path_pace
+path_pace.certify = lambda *_: 'a contact'
 """
 
 

@@ -262,7 +262,7 @@ def test_nothing_is_compiled_after_the_start(tmp_path, probe):
 
 COMPILES_LONG = """
 import os, time
-from ik_node.node import preparation
+from ik_node.node.goals import preparation
 load = preparation.load_kernels
 def load_later(*given):
     while not os.path.exists('{}'):
@@ -366,8 +366,8 @@ def test_interrupted_while_it_solves(tmp_path, probe):
 # ---- faults of the code -----------------------------------------------------
 
 BREAK = """
-from ik_node.node import goal_conversion
-from ik_node.ros import joint_states
+from ik_node.node.goals import conversion as goal_conversion
+from ik_node.ros.messages import joint_states
 take = joint_states.JointStates.take
 def fail(*_):
     raise ZeroDivisionError('made by the test')

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stops and halts end what was sent before them, and nothing else."""
 
+import os
 from signal import SIGCONT, SIGSTOP
 from threading import Event, Thread
 from time import monotonic, sleep, time_ns
@@ -10,10 +11,11 @@ import uuid
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
-from harness import FINAL, latest, READY, seconds
+from harness import FINAL, latest, NOT_BUILT, READY, seconds
 import numpy as np
 import pytest
 import rclpy
+from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
@@ -416,13 +418,21 @@ def test_goals_without_a_time_are_taken(probe):
 
 
 def test_when_the_goal_of_an_action_was_sent(pair):
-    """Its identifier says it, to less than a microsecond; others say nothing."""
-    hearer, _, _ = pair
+    """Its identifier says it, and on which host; those of others say nothing."""
+    hearer, speaker, until = pair
+    kind = pytest.importorskip('control_msgs.action', reason=NOT_BUILT).GripperCommand
+    client = ActionClient(speaker, kind, 'acts')
+    until(lambda: len(hearer.get_publishers_info_by_topic(
+        'rq/acts/_action/send_goalRequest', no_mangle=True)) == 1)
     before = time_ns()
-    ids = [timed_goal_id() for _ in range(100)]
+    ids = [timed_goal_id(speaker, 'acts') for _ in range(100)]
     after = time_ns()
     assert {uuid.UUID(bytes=bytes(each.uuid)).version for each in ids} == {7}
     assert len({bytes(each.uuid) for each in ids}) == len(ids)
-    times = [goal_origin(hearer, 'acts', each)[0] for each in ids]
-    assert times == sorted(times) and before - 1000 < times[0] and times[-1] <= after
-    assert goal_origin(hearer, 'acts', UUID(uuid=[*uuid.uuid4().bytes])) == (0, set())
+    times, hosts = zip(*(goal_origin(hearer, 'acts', each) for each in ids))
+    assert list(times) == sorted(times) and before - 1000 < times[0] and times[-1] <= after
+    own = hearer.get_publishers_info_by_topic('rq/acts/_action/send_goalRequest', no_mangle=True)
+    assert {*map(frozenset, hosts)} == {frozenset([host_of(bytes(own[0].endpoint_gid))])}
+    for _ in range(500):  # also of clients that set no version: one in 16 has this one
+        assert goal_origin(hearer, 'acts', UUID(uuid=[*os.urandom(16)])) == (0, set())
+    client.destroy()

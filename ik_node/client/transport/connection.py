@@ -362,15 +362,36 @@ class Connection:
         handle.on_end(lambda: self._stop.forget(stop))
         return handle
 
-    def await_stops(self) -> None:
+    @property
+    def stop_count(self) -> int:
+        """How many stops have been asked for."""
+        return self._stop.count
+
+    def require_no_stop_since(self, count: int) -> None:
+        """Raise a ClientError if a stop was asked for since there were so many."""
+        if self.stop_count != count:
+            raise ClientError('a stop was asked for meanwhile; the goal is not sent')
+
+    def await_ready(self) -> None:
         """
-        Wait until no stop is under way, unless a callback calls.
+        Wait until the node hears this client and no stop is under way, unless a callback calls.
 
         A goal ends the repetition of stops, so that none ends it; if it is refused, only a stop
         that was answered has ended what moved before.
+
+        Raises
+        ------
+        NodeUnreachableError
+            If the node does not answer.
+        ClientError
+            If another stop is asked for meanwhile: it is later than the goal.
+
         """
+        count = self.stop_count
+        self.greet_again()
         if not self.in_own_thread:
             self.wait_until(lambda: not self._stop.is_open, PATIENCE_S)
+        self.require_no_stop_since(count)
 
     def _ask(self, client: Client, request: Any, service: str) -> Handle[str]:
         handle: Handle[str] = Handle(self, f'{self.target}/{service}')
@@ -448,7 +469,7 @@ class Connection:
         if now - before > GONE_S:  # this program stood still itself: announcements may wait
             self._heard = dict.fromkeys(self._heard, now)
             return
-        if self.node.count_publishers(f'{self.target}/status'):
+        if self.node.count_publishers(f'{self.target}/answers'):
             self._gone_since = None
         elif self._gone_since is None:
             self._gone_since = now

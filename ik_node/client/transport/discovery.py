@@ -95,7 +95,7 @@ def find_target(node: Node, name: str | None, namespace: str, seconds: float, wa
 def ik_nodes(node: Node) -> list[str]:
     """Return the full names of all nodes on the graph that take goals, sorted."""
     topics = {name for name, _ in node.get_topic_names_and_types()}
-    ends = 'goal_pose', 'goal_joints', 'status', 'instance'
+    ends = 'goal_pose', 'goal_joints', 'answers', 'instance'
     names = {topic.rpartition('/')[0] for topic in topics if topic.endswith('/goal_pose')}
     return sorted(name for name in names if name and all(
         f'{name}/{end}' in topics for end in ends) and node.count_publishers(f'{name}/instance'))

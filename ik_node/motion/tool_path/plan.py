@@ -59,7 +59,8 @@ BACK_OFF_M = 1e-3          # a partial path ends this far before the point of in
 NEAR_SINGULAR_VALUE = 0.02  # smallest singular value
 LIMIT_MARGIN = 2e-3        # rad or m between solutions and joint limits, for the spline
 AT_LIMIT_TOLERANCE = 1e-4  # rad or m
-MAX_NODES = MAX_CELLS = 200_000  # of a path; so many cells are 3 km
+MAX_NODES = MAX_CELLS = 200_000  # of a path; of a line so many cells are 3 km
+LONG_PATH_M = 300.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +223,9 @@ def _targets(path: ToolPath, scale: float) -> np.ndarray:
     cells = np.maximum(MIN_CELLS, np.ceil(np.maximum(
         lengths / MAX_CELL_M, lengths * table[k, SEG_CURVATURE] / MAX_CELL_ANGLE_RAD))) / scale
     if not cells.sum() <= MAX_CELLS:
+        units = 'are its lengths in millimetres? Else ' if path.length > LONG_PATH_M else ''
         raise PathError(f'the path is {length_text(path.length)} long, too long to be planned at '
-                        'once; are its lengths in millimetres? Else send it in parts')
+                        f'once; {units}send it in parts')
     cells = cells.astype(int)
     inside = np.arange(cells.sum()) - np.repeat(np.cumsum(cells) - cells, cells)
     return np.append(np.repeat(marks[:-1], cells) + inside * np.repeat(lengths / cells, cells),

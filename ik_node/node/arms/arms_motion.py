@@ -477,14 +477,14 @@ class ArmsMotion:
             start = StartState.from_motion(active.trajectory, elapsed, handover)
             ramp = plan_free_stop(self._robot.collisions, self._robot.tree.joint_names,
                                   active.trajectory, start, active.limits, POINT_PERIOD_S)
+            with suppress(TrajectoryError):  # it is sent all the same: the arms have to stop
+                ramp = self._robot.for_controllers(ramp, active.limits)
             if monotonic() < now + SEND_SHARE * handover:
                 break
         if monotonic() >= now + handover:  # the arms are beyond the point where they would leave
             raise TrajectoryError(f'it was not planned within {handover:g} s')
         self._motion = None
         stamp = active.stamp + round(1e9 * elapsed)
-        with suppress(TrajectoryError):  # it is sent all the same: the arms have to stop
-            ramp = self._robot.for_controllers(ramp, active.limits)
         missed = self._send_parts(ramp, stamp)
         self._left, self._last = active, ActiveTrajectory(ramp, now, active.limits, stamp)
         self._repeated_until = now + handover - REPEAT_MARGIN_S

@@ -108,7 +108,7 @@ class MotionSequences:
 
     def _on_goal(self, handle: ServerGoalHandle) -> None:
         source, hosts = goal_origin(self._node, f'~/{SEQUENCE_ACTION}', handle.goal_id)
-        sent_at = self._goals.precedence.of_request(source, hosts, early=True) if hosts else None
+        sent_at = self._goals.precedence.of_request(source, hosts) if hosts else None
         task = self._goals.new(self._node.get_clock().now().to_msg(), SEQUENCE_KIND, sent_at)
         task.values[ACTION_GOAL_KEY] = action_goal_text(handle.goal_id)
         key, sequence = bytes(handle.goal_id.uuid), OpenSequence(task, handle)

@@ -157,7 +157,7 @@ class GoalPlans:
         def plan(start_state: StartState) -> Trajectory:
             settings = robot.settings
             request = SequenceRequest(start_state, tuple(motions), settings.sample_period,
-                                settings.paths)
+                                      settings.paths)
             try:
                 planned = within_torques(robot, task, lambda share: settings.plan(replace(
                     request, motions=tuple(replace(each, limits=each.limits.slowed(share))
@@ -181,10 +181,10 @@ class GoalPlans:
             settings = robot.settings
             limits = task.limits or settings.planning
             planned: JointPathPlan = within_torques(robot, task, lambda share: settings.plan(
-                JointPathRequest(start_state, way.q, None if way.times is None else way.times /
-                share,
-                              limits.slowed(share), settings.sample_period,
-                              settings.start_tolerance), task.requests), _trajectory_of)
+                JointPathRequest(
+                    start_state, way.q, None if way.times is None else way.times / share,
+                    limits.slowed(share), settings.sample_period, settings.start_tolerance),
+                task.requests), _trajectory_of)
             task.q_goal = planned.trajectory.end
             task.values['path_fraction'] = '1.0000'
             return planned.trajectory
@@ -204,9 +204,9 @@ class GoalPlans:
 
             def at(share: float) -> PathRate:
                 nonlocal highest
-                changed = settings.plan(RateRequest(start_state, active.trajectory, share *
-                highest,
-                                                 limits, settings.sample_period), task.requests)
+                changed = settings.plan(RateRequest(
+                    start_state, active.trajectory, share * highest, limits,
+                    settings.sample_period), task.requests)
                 if share == 1.0:
                     highest = changed.ratio  # which may be less than was wanted
                 return changed

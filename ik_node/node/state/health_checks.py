@@ -81,7 +81,7 @@ class Check(Enum):
         'mesh_paths')
     FAILING = (
         LEVEL_WARN, False, 'diagnostics.failures', 'this many consecutive goals failed after they '
-        'were begun', "see ~/status and the controller's log")
+        'were begun', "see ~/answers and the controller's log")
     LATE = (
         LEVEL_WARN, False, 'diagnostics.heartbeat_late', 'callbacks of the node were later than '
         'that in the last second', 'give the node more of the processor, or fewer goals')

@@ -3,10 +3,8 @@
 """
 Conversion between ROS messages and arrays; invalid numbers are refused here.
 
-Quaternions at the ROS boundary: order x, y, z, w.
-
-tf_transformations where it is installed (a ROS machine); on a machine without
-ROS, transforms3d, which it wraps and which has the order w, x, y, z.
+Quaternions are x, y, z, w: by tf_transformations where it is installed (a ROS machine), else by
+transforms3d, which it wraps and which has the order w, x, y, z.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def action_goal_text(goal_id: Any) -> str:
 
 def home_text(number: int) -> str:
     """Return the answer of the service ``~/home``, which names the goal that it became."""
-    return f'goal {number}, see ~/status'
+    return f'goal {number}, see ~/answers'
 
 
 def home_number(text: str) -> str:

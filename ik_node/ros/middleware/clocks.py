@@ -1,14 +1,12 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The clocks of a node, and the stamps of messages.
+The clocks of a node and the stamps of messages; when, and by which host, a message was sent.
 
-Which host sent a message or a request, of which rclpy says only when.
-
-The global identifier of a writer begins with that of its participant, and with Fast DDS this
-with that of its vendor and its host.  For messages it comes from rcl, whose function takes the
-message and all that the middleware says of it.  For requests the graph tells who may have sent
-it.
+rclpy says of a message only when it was sent, of the goal of an action nothing.  The global
+identifier of a writer begins with that of its participant, and with Fast DDS this with that of
+its vendor and its host.  For messages it comes from rcl, whose function takes the message and all
+that the middleware says of it.  For requests the graph tells who may have sent it.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ from threading import get_ident
 from time import monotonic, time_ns
 from typing import Any
 from weakref import WeakSet
+from zlib import crc32
 
 from builtin_interfaces.msg import Duration, Time
 from rclpy.clock import Clock, ClockType
@@ -31,6 +30,7 @@ from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.service import Service
 from rclpy.subscription import Subscription
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 from unique_identifier_msgs.msg import UUID
 
 CLOCK_READINGS = 3  # of both clocks at most, of which the closest pair is used
@@ -207,30 +207,37 @@ def request_origin(node: Node, request: Any) -> tuple[int, set[bytes]]:
     sent = getattr(header, 'source_timestamp', 0)
     if sent <= 0:
         return 0, set()
-    return sent, _hosts(node, service.service_name)
+    return sent, {host_of(bytes(writer.endpoint_gid)) for writer in
+                  node.get_publishers_info_by_topic(f'rq{service.service_name}Request',
+                                                    no_mangle=True)}
 
 
-def timed_goal_id() -> UUID:
+def timed_goal_id(node: Node, action: str) -> UUID:
     """
-    Return an identifier for the goal of an action, which says when it was made.
+    Return an identifier for the goal of an action, which says when and on which host it was made.
 
-    Of a request the server is told when it was sent, of the goal of an action it is not.
+    Of a request the server is told when it was sent, of the goal of an action it is not.  The
+    host is there by a checksum, as other clients have random numbers in all places.
     """
+    own = [host_of(bytes(writer.endpoint_gid)) for writer in _clients(node, action)
+           if (writer.node_name, writer.node_namespace) == (node.get_name(), node.get_namespace())]
     ms, ns = divmod(time_ns(), 10**6)
     return UUID(uuid=[*(ms << 80 | TIME_VERSION << 76 | (ns << 12) // 10**6 << 64 | VARIANT << 62
-                        | getrandbits(62)).to_bytes(16, 'big')])
+                        | getrandbits(30) << 32 | crc32(own[0] if own else b'')
+                        ).to_bytes(16, 'big')])
 
 
 def goal_origin(node: Node, action: str, goal_id: UUID) -> tuple[int, set[bytes]]:
     """Return what :func:`request_origin` does, of the goal of an action that has a timed id."""
     number = int.from_bytes(bytes(goal_id.uuid), 'big')
-    if number >> 76 & 0xf != TIME_VERSION:
+    hosts = {host for writer in _clients(node, action)
+             if crc32(host := host_of(bytes(writer.endpoint_gid))) == number & 0xffffffff}
+    if number >> 76 & 0xf != TIME_VERSION or number >> 62 & 0b11 != VARIANT or not hosts:
         return 0, set()
-    sent = (number >> 80) * 10**6 + ((number >> 64 & 0xfff) * 10**6 >> 12)
-    return sent, _hosts(node, node.resolve_service_name(f'{action}/_action/send_goal'))
+    return (number >> 80) * 10**6 + ((number >> 64 & 0xfff) * 10**6 >> 12), hosts
 
 
-def _hosts(node: Node, service: str) -> set[bytes]:
-    """Return the hosts of all clients of a service."""
-    return {host_of(bytes(writer.endpoint_gid)) for writer in
-            node.get_publishers_info_by_topic(f'rq{service}Request', no_mangle=True)}
+def _clients(node: Node, action: str) -> list[TopicEndpointInfo]:
+    """Return who may send goals of an action."""
+    name = node.resolve_service_name(f'{action}/_action/send_goal')
+    return node.get_publishers_info_by_topic(f'rq{name}Request', no_mangle=True)

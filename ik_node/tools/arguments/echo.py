@@ -17,7 +17,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         epilog='exit code: 0 done, 1 nothing came, 2 wrong usage, 130 interrupted')
     parser.add_argument('topic', nargs='?', default='status', metavar='TOPIC',
                         help='of the node, such as tip_pose; any other begins with / (default '
-                             '%(default)s: its answers to goals)')
+                             '%(default)s: its newest answer to a goal)')
     parser.add_argument('--once', action='store_true', help='end after the first')
     parser.add_argument('--json', action='store_true', help='print a line of JSON for each')
     add_node_options(parser)
