@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from ik_node import entry
 from ik_node.ros.parameters.tables import (
     HANDHELD_NODE,
     IK_ARMS,
@@ -20,6 +19,7 @@ from ik_node.ros.parameters.tables import (
 )
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import Limits
+from ik_node.tools import entry
 from ik_node.tools.arguments.compare_methods import LIMIT_MODES, METHOD_NAMES
 from ik_node.tools.compare.compare_runs import PRODUCTION_METHOD
 from ik_node.tools.entry import COMMAND_PROGRAMS

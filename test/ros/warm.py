@@ -360,7 +360,7 @@ def main() -> None:
     job = serve(control, environment)
     keep_frozen()
     sys.argv = ['-c', *job.arguments]
-    from ik_node import entry
+    from ik_node.tools import entry
     try:
         getattr(entry, job.name)()
     except SystemExit as end:

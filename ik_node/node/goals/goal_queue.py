@@ -360,6 +360,7 @@ class GoalQueue:
             self._answers.extend(partial(self.end, task, state, reason, sentence)
                                  for task in gone)
             self._arrived = [held for held in self._arrived if not which(held.task)]
+        if self._arrived or self._answers:  # also goals that came with a stop, and are newer
             self.work_queue.later(self.process)
 
     @property

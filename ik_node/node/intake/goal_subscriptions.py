@@ -165,6 +165,7 @@ class GoalSubscriptions:
         self.drain(INTAKE_SLICE_S)  # those came before
         task = self._goals.new(self._node.get_clock().now().to_msg(), 'home', sent_at)
         self._goals.attempt(task, lambda: self._starter.home(task, self._robot_slot.require()))
+        self._goals.work_queue.later(self._goals.process)
         return task
 
     def _begin(self, goal: ArrivedGoal, task: GoalTask) -> None:
