@@ -231,7 +231,7 @@ def check_value(row: Row, value: Any) -> None:
 @lru_cache(maxsize=None)
 def executables() -> set[str]:
     """Return the programs of the package."""
-    return set(re.findall(r"'(\w+) = ik_node\.entry:", (ROOT / 'setup.py').read_text()))
+    return set(re.findall(r"'(\w+) = ik_node\.tools\.entry:", (ROOT / 'setup.py').read_text()))
 
 
 @lru_cache(maxsize=None)
