@@ -119,7 +119,7 @@ def names_below(folder: str) -> set[str]:
 
 def scripts() -> set[str]:
     """Return the names of the executables that setup.py declares."""
-    return set(re.findall(r"'(\w+) = ik_node\.entry:\w+'", (ROOT / 'setup.py').read_text()))
+    return set(re.findall(r"'(\w+) = ik_node\.tools\.entry:\w+'", (ROOT / 'setup.py').read_text()))
 
 
 def expect(held: object, why: str) -> None:
