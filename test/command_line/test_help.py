@@ -25,7 +25,8 @@ from ik_node.tools.compare.compare_runs import PRODUCTION_METHOD
 from ik_node.tools.entry import COMMAND_PROGRAMS
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = dict(re.findall(r"'(\w+) = ik_node\.tools\.entry:(\w+)'", (ROOT / 'setup.py').read_text()))
+SCRIPTS = dict(re.findall(r"'(\w+) = ik_node\.tools\.entry:(\w+)'",
+                          (ROOT / 'setup.py').read_text()))
 NODES = {'ik_node': IK_NODE, 'ik_arms': IK_ARMS, 'sim_controller': SIM_CONTROLLER,
          'ik_viewer': VIEWER_NODE,
          'ik_handheld': HANDHELD_NODE, 'interactive_goal': INTERACTIVE_GOAL}

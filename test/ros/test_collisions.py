@@ -167,11 +167,12 @@ def planning(tmp_path, probe):
                                           'motion.detour_time': 60.0},
                         {'initial_positions': LEFT}):
             probe.wait(lambda: 'all kernels are compiled' in probe.node.output, 60.0)
-            previews, answers = probe.publisher(PoseStamped, 'preview_pose'), []
-            probe.create_subscription(
+            answers = []
+            probe.create_subscription(  # before the publisher, which waits until it is heard
                 DiagnosticStatus, '/ik_node/preview',
                 lambda message: answers.append({**values_of(message), 'said': message.message}),
                 10)
+            previews = probe.publisher(PoseStamped, 'preview_pose')
             client = probe.create_client(Trigger, '/ik_node/plan')
 
             def preview(q):
