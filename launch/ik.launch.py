@@ -96,8 +96,8 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     urdf, missing, file = robot_description(value['urdf'], preset)
     # Whose driver runs has robot_state_publisher, too, and its description is on the topic.
     publishes = value['state_publisher'] == 'true'
-    driven = (publishes or missing) and preset is not None and value['simulate'] == 'false' \
-        and is_default('urdf', value['urdf'])
+    driven = preset is not None and value['simulate'] == 'false' \
+        and is_default('urdf', value['urdf']) and (publishes or missing != '')
     if missing and not driven:
         raise RuntimeError(missing)
     chain = home = None

@@ -17,6 +17,7 @@ from ik_node.ros.messages.status_messages import GoalState, plain_values
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 @dataclass(frozen=True)
 class Answer:
     """

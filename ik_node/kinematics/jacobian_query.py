@@ -17,8 +17,8 @@ from ik_node.kinematics.jacobians import followers, hessian, spatial_twists, tim
 TASK_ROWS = ('x', 'y', 'z', 'rx', 'ry', 'rz')  # linear, then angular
 FRAME_NAMES = ('base', 'tool', 'link')
 JACOBIAN_FORMS = {'product_derivative': jacobians.product_derivative,
-         'exponentials': jacobians.exponentials,
-         'adjusted_adjoint': jacobians.adjusted_adjoint}
+                  'exponentials': jacobians.exponentials,
+                  'adjusted_adjoint': jacobians.adjusted_adjoint}
 COMPILED_FORM = 'cross_products'
 
 

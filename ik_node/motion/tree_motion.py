@@ -141,7 +141,7 @@ def _straight(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarray,
 
 
 def _detour(collisions: CollisionModel, start: StartState, q_goal: np.ndarray,
-               limits: MotionLimits, given: tuple[float, TrajectoryError]) -> Trajectory:
+            limits: MotionLimits, given: tuple[float, TrajectoryError]) -> Trajectory:
     detour_time, blocked = given
     try:
         way = plan_detour(collisions, start, q_goal[None], limits, POINT_PERIOD_S,

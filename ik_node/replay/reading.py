@@ -182,8 +182,8 @@ def _remedies(entry: Entry, chain: Chain) -> RemedyRequest:
         raise ParameterError(f'{entry.where}.status is {quote(status)}; it must be one of '
                              + ', '.join(known))
     return RemedyRequest(_goal(entry['goal']), _seeds(entry['seeds'], chain), known[status],
-                      entry['nearest'].array(chain.n),
-                      Rounds.at_most(inf if rounds.missing else rounds.whole()))
+                         entry['nearest'].array(chain.n),
+                         Rounds.at_most(inf if rounds.missing else rounds.whole()))
 
 
 def _seeds(entry: Entry, chain: Chain) -> np.ndarray:
@@ -193,15 +193,15 @@ def _seeds(entry: Entry, chain: Chain) -> np.ndarray:
 
 def _direct(entry: Entry, chain: Chain) -> DirectRequest:
     return DirectRequest(_start(entry['start'], chain), _positions(entry['q_goal'], chain),
-                      _limits(entry['limits'], chain), _period(entry), entry['advice'].text())
+                         _limits(entry['limits'], chain), _period(entry), entry['advice'].text())
 
 
 def _detour(entry: Entry, chain: Chain) -> DetourRequest:
     goal, rounds = entry['goal'], entry['rounds']
     return DetourRequest(_start(entry['start'], chain), _positions(entry['q_goal'], chain),
-                      None if goal.missing else _goal(goal), _limits(entry['limits'], chain),
-                      _period(entry),
-                      Rounds.at_most(inf if rounds.missing else rounds.whole()))
+                         None if goal.missing else _goal(goal), _limits(entry['limits'], chain),
+                         _period(entry),
+                         Rounds.at_most(inf if rounds.missing else rounds.whole()))
 
 
 def _path(entry: Entry, chain: Chain) -> PathRequest:
@@ -212,7 +212,7 @@ def _path(entry: Entry, chain: Chain) -> PathRequest:
                                  f'{len(poses)}')
         poses = ArcPoses(*poses)
     return PathRequest(_start(entry['start'], chain), poses, _limits(entry['limits'], chain),
-                    _path_options(entry['options']))
+                       _path_options(entry['options']))
 
 
 def _joint_path(entry: Entry, chain: Chain) -> JointPathRequest:
@@ -228,7 +228,7 @@ def _sequence(entry: Entry, chain: Chain) -> SequenceRequest:
     if not motions:
         raise ParameterError(f'{entry.where}.motions must not be empty')
     return SequenceRequest(_start(entry['start'], chain), motions, _period(entry),
-                        _path_options(entry['options']))
+                           _path_options(entry['options']))
 
 
 def _motion(entry: Entry, chain: Chain) -> SequencedMotion:
@@ -246,28 +246,28 @@ def _motion_remedies(entry: Entry, chain: Chain) -> MotionRemedyRequest:
     motion, rounds = entry['motion'], entry['rounds']
     readers = {kind.name: CALL_READERS[kind.name] for kind in (PathRequest, SequenceRequest)}
     return MotionRemedyRequest(_read(motion, chain, readers), entry['first'].whole(),
-                            Rounds.at_most(inf if rounds.missing else rounds.whole()))
+                               Rounds.at_most(inf if rounds.missing else rounds.whole()))
 
 
 def _received(entry: Entry, chain: Chain) -> ReceivedRequest:
     trajectory = _trajectory(entry['trajectory'], chain, unchecked=True)
     return ReceivedRequest(_start(entry['start'], chain), trajectory,
-                        entry['tolerance'].number(), _limits(entry['limits'], chain))
+                           entry['tolerance'].number(), _limits(entry['limits'], chain))
 
 
 def _pause(entry: Entry, chain: Chain) -> PauseRequest:
     return PauseRequest(_start(entry['start'], chain), _trajectory(entry['active'], chain),
-                     _limits(entry['limits'], chain), _period(entry))
+                        _limits(entry['limits'], chain), _period(entry))
 
 
 def _resume(entry: Entry, chain: Chain) -> ResumeRequest:
     return ResumeRequest(_start(entry['start'], chain), _trajectory(entry['active'], chain),
-                      entry['place'].number(), _limits(entry['limits'], chain), _period(entry))
+                         entry['place'].number(), _limits(entry['limits'], chain), _period(entry))
 
 
 def _rate(entry: Entry, chain: Chain) -> RateRequest:
     return RateRequest(_start(entry['start'], chain), _trajectory(entry['active'], chain),
-                    entry['ratio'].number(), _limits(entry['limits'], chain), _period(entry))
+                       entry['ratio'].number(), _limits(entry['limits'], chain), _period(entry))
 
 
 CALL_READERS: Mapping[str, RequestReader] = {

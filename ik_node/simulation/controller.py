@@ -255,7 +255,7 @@ class SimulatedController:
             outside = _violations(error, self._tolerances.path)
             if outside.any():
                 self._abort(goal, ResultCode.PATH_TOLERANCE_VIOLATED,
-                              'Aborted due to path tolerance violation', error, outside)
+                            'Aborted due to path tolerance violation', error, outside)
                 return False
         if late < 0.0:
             return True
@@ -267,7 +267,7 @@ class SimulatedController:
                 self._monitored = False
         elif 0.0 < self._tolerances.goal_time < late:
             self._abort(goal, ResultCode.GOAL_TOLERANCE_VIOLATED, 'Aborted due to '
-                          f'goal_time_tolerance exceeding by {late:f} seconds', error, outside)
+                        f'goal_time_tolerance exceeding by {late:f} seconds', error, outside)
             return False
         return True
 

@@ -169,6 +169,6 @@ class Sensors:
         arrived = []
         # Half a nanosecond of tolerance: clocks count whole ones.
         while self._in_delivery and (self._in_delivery[0][0] + self.measuring.delay
-                                   <= now + 0.5e-9):
+                                     <= now + 0.5e-9):
             arrived.append(self._in_delivery.popleft())
         return arrived

@@ -199,7 +199,7 @@ def outside_flat(points, hull):
 
 @given(hnp.arrays(float, st.tuples(st.integers(1, 12), st.just(3), st.just(3)),
                   elements=st.one_of(st.sampled_from((0.0, 1.0, -1.0, 1e-4, 1e-7, 1e-9,
-                                                                1e-13)),
+                                                      1e-13)),
                                      st.floats(-2.0, 2.0))))
 @settings(max_examples=samples(usual=40, nightly=80), deadline=None)
 def test_any_triangles(triangles):

@@ -48,7 +48,7 @@ def active():
     qd = np.array([[0.5, 0.2], [0.5, 0.2], [0.0, 0.0]])
     qdd = np.array([[0.4, 0.0], [-0.4, 0.0], [0.0, 0.0]])
     return ActiveTrajectory(Trajectory(('a', 'b'), MotionState.at_rest(np.zeros(2)),
-                             np.array([0.5, 1.52, DURATION]), q, qd, qdd), BEGAN, LIMITS)
+                                       np.array([0.5, 1.52, DURATION]), q, qd, qdd), BEGAN, LIMITS)
 
 
 def same(a, b):

@@ -33,7 +33,7 @@ def good():
     return SimpleNamespace(
         header=SimpleNamespace(stamp=stamp(0.0)), joint_names=list(JOINTS),
         points=[point(0.5, velocities=(1.0, 1.0, 1.0)), point(1.0), point(2.0, (1.0, 1.0, 1.0),
-                                                                         (0.0, 0.0, 0.0))])
+                                                                          (0.0, 0.0, 0.0))])
 
 
 def extra_joint(message):

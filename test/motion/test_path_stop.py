@@ -13,7 +13,7 @@ import robots
 
 from ik_node.collision.distances.certificate import certify
 from ik_node.collision.scene.scene import Scene
-from ik_node.motion.change import path_pace as path_stop
+from ik_node.motion.change import path_pace
 from ik_node.motion.change.path_pace import plan_free_stop, plan_path_stop
 from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop, StartState
 from ik_node.motion.trajectory.interpolation import segments
@@ -92,7 +92,7 @@ def test_a_stop_is_not_lost_where_both_ramps_collide(monkeypatch):
     wide = model_of('six_axis_arm', margin=0.5)  # everything is too near
     assert np.array_equal(plan_free_stop(wide, chain.joint_names, active, start, limits,
                                          PERIOD).q, fastest.q)
-    monkeypatch.setattr(path_stop, 'certify', lambda *_: 'a contact')
+    monkeypatch.setattr(path_pace, 'certify', lambda *_: 'a contact')
     broken = replace(active, qdd=active.qdd + 100.0)
     assert np.array_equal(plan_free_stop(model, chain.joint_names, broken, start, limits,
                                          PERIOD).q, fastest.q)

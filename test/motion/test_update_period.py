@@ -152,7 +152,7 @@ class Lagging(SimulatedController):
 
 
 def splice(phase, plan_next, lag=0, from_desired=False, periodic=True, close=True, seed=0,
-              period=PERIOD):
+           period=PERIOD):
     """
     Send a motion, and the next one at a share `phase` of it; return what the joints were told.
 
@@ -237,7 +237,7 @@ def test_splices_for_slow_and_fast_controllers(period, from_desired):
     """With an arm that lags by three cycles: none leaves the trajectory."""
     for seed, phase in enumerate(np.linspace(0.05, 0.95, samples(usual=2, nightly=5))):
         told, _ = splice(phase, lambda at: plan(at, BACK), 3, from_desired, seed=seed,
-                            period=period)
+                         period=period)
         assert kick(told, period) < 1.02 * LIMITS.acceleration[0]
 
 

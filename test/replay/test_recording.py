@@ -180,7 +180,7 @@ def log():
     assert attempted(ResumeRequest(at(stop.trajectory.end), motion, stop.place, allowed, PERIOD_S),
                      solver, log) is not None
     rate = RateRequest(StartState.from_motion(motion, 0.1, 0.05), motion, 0.5, limits(chain, 3.0),
-                    PERIOD_S)
+                       PERIOD_S)
     assert attempted(rate, solver, log) is not None
     assert attempted(replace(rate, ratio=9.0, limits=allowed), solver, log) is None
     wide = limits(chain, 3.0)
@@ -371,7 +371,7 @@ def test_odd_texts_and_bytes_survive(tmp_path):
     from ik_node.model.description.urdf import parse_urdf
     chain = robots.chain(NAME)
     log = [AnsweredRequest(SolveRequest(Goal(np.eye(4)), chain.middle), Solver(chain),
-                    Raised('ValueError', 'INTERNAL', 'odd \ud800 \x1b[31m "'))]
+                           Raised('ValueError', 'INTERNAL', 'odd \ud800 \x1b[31m "'))]
     again = load(written(tmp_path / 'goal.json.gz', log, parse_urdf(text)))
     assert again.tree.source == text
     assert again.requests[0].outcome['raised']['message'] == 'odd \ud800 \x1b[31m "'

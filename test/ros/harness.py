@@ -96,7 +96,7 @@ class Process:
         with log.open('w') as file:
             if not (fresh or inside or script or warm_server().differences(os.environ)):
                 self._popen = warm_server().start(name, given, os.environ, file.fileno(),
-                                                   file.fileno())
+                                                  file.fileno())
             else:
                 script += PROGRAM.format(name=name)
                 self._popen = subprocess.Popen([*inside, sys.executable, '-c', script, *given],

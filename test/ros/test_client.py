@@ -137,7 +137,7 @@ def test_every_kind_of_goal(system, arm):
         assert off_line(points, HERE.translation, NEAR.translation).max() < 1e-4
         assert at(there(system, arm.path([HERE.homogeneous, NEAR.homogeneous])), NEAR)
         assert at(there(system, arm.first([[3.0, 0.0, 0.4, *QUAT],
-                                              HERE.homogeneous])), HERE)
+                                           HERE.homogeneous])), HERE)
         there(system, arm.move(HERE.homogeneous))
         system.states.clear()
         end = HERE.translation + [0.0, -0.1, -0.1]

@@ -366,14 +366,14 @@ def test_interrupted_while_it_solves(tmp_path, probe):
 # ---- faults of the code -----------------------------------------------------
 
 BREAK = """
-from ik_node.node.goals import conversion as goal_conversion
+from ik_node.node.goals import conversion
 from ik_node.ros.messages import joint_states
 take = joint_states.JointStates.take
 def fail(*_):
     raise ZeroDivisionError('made by the test')
 def fail_at_times(self, message, *others):
     return fail() if 'unlucky' in message.name else take(self, message, *others)
-goal_conversion.GoalConversion.solve = fail
+conversion.GoalConversion.solve = fail
 joint_states.JointStates.take = fail_at_times
 """
 

@@ -36,7 +36,7 @@ STARTER = GoalStarter(None, None, None, None, None)
 def goals_of(probe) -> GoalQueue:
     """Return the goals of an active node without a robot."""
     return GoalQueue(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing),
-                 SimpleNamespace(require_none=nothing, another_answers=lambda: False))
+                     SimpleNamespace(require_none=nothing, another_answers=lambda: False))
 
 
 def test_an_older_goal_does_not_displace_a_newer_one(probe):

@@ -43,7 +43,7 @@ def hand(shared_system):
     shared_system.wait_for_node()
     for what in made.commands._publishers.values():
         if what.topic_name.endswith(('pose', 'position', 'joints', 'named', 'path',
-                                       'stream')) \
+                                     'stream')) \
                 and 'preview' not in what.topic_name:
             shared_system.wait(what.get_subscription_count, what=what.topic_name)
     for client in (made.commands._setter, made.commands._triggers['home']):

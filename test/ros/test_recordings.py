@@ -169,7 +169,7 @@ def test_goals_of_every_kind_are_repeated(shared_system, folder, tmp_path):
         assert recording.requests[0].solver.chain.has_tool
     calls = [each.request for recording in recordings for each in recording.requests]
     assert {DirectRequest, DetourRequest, MotionRemedyRequest, PathRequest, PauseRequest,
-    RemedyRequest,
+            RemedyRequest,
             ResumeRequest} < set(map(type, calls))
     assert any(isinstance(call, PathRequest) and isinstance(call.path, ArcPoses) for call in calls)
     assert any(len(call.start.states) for call in calls if isinstance(call, DirectRequest))

@@ -42,7 +42,7 @@ ACTIONS = find_spec('control_msgs') is not None   # not on PyPI, and without it 
 # Each way of starting them has something that the others lack.
 STARTS = {
     'ik_node': ({'use_sim_time': 'true'}, {'urdf_file': ARM, 'stream.output': 'position',
-                                          'moveit.services': 'true'},
+                                           'moveit.services': 'true'},
                 *([{'urdf_file': ARM, 'output': 'action'}] if ACTIONS else [])),
     'sim_controller': ({'use_sim_time': 'true'}, {'urdf_file': ARM}),
     'viewer': ({'use_sim_time': 'true', 'port': 0}, {'urdf_file': ARM, 'port': 0}),

@@ -12,7 +12,7 @@ import robots
 
 from ik_node.base.errors import Reason
 from ik_node.base.se3 import distance
-from ik_node.solver import branches as free_postures
+from ik_node.solver import branches
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
@@ -156,8 +156,8 @@ def test_a_short_part_of_the_self_motion_is_found(monkeypatch):
         if result.success:
             assert_solves('panda', T, result)
         with monkeypatch.context() as only_samples:
-            only_samples.setattr(free_postures, 'MAX_SELF_MOTIONS', 0)
-            only_samples.setattr(free_postures, 'SCATTERED_STARTS', 0)
+            only_samples.setattr(branches, 'MAX_SELF_MOTIONS', 0)
+            only_samples.setattr(branches, 'SCATTERED_STARTS', 0)
             refused += not solver.solve(T, seed).success
         wide = Solver(robots.chain('panda'), Narrow(2, q[2], 0.5), **PATIENT)
         every = wide.free_postures(T, seed)

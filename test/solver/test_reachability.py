@@ -42,7 +42,7 @@ def test_green_is_reachable_without_warnings():
     """Near, with margin to the limits and to singularities; the numbers are true."""
     found = judge(at(joint_1=0.5), THRESHOLDS)
     assert (found.colour, found.reason, found.sentence) == (Colour.GREEN, Reason.SOLVED,
-                                                           'reachable')
+                                                            'reachable')
     q = at(joint_1=0.5).q
     room = np.minimum(q - MODEL.lowerPositionLimit, MODEL.upperPositionLimit - q).min()
     assert found.limit_margin == pytest.approx(room)

@@ -29,6 +29,7 @@ from ik_node.solver.solver import Solver
 
 # ---- beyond reach -----------------------------------------------------------
 
+
 @pytest.mark.fault('goals', 'farther away than the arm is long',
                    'refused with both distances, and a word on units')
 @pytest.mark.parametrize('name', ['ur5', 'panda', 'kinova', 'pr2'])

@@ -12,7 +12,7 @@ import robots
 
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
-from ik_node.tools.compare import compare_runs as compare_plots
+from ik_node.tools.compare import compare_runs
 from ik_node.tools.compare.command import ALL_METHODS, main
 from ik_node.tools.compare.compare_runs import (
     compare,
@@ -130,7 +130,7 @@ def test_metrics_summarise_the_runs():
 def figures(monkeypatch):
     """Keep what would be written."""
     kept = {}
-    monkeypatch.setattr(compare_plots, 'save', lambda figure, file: kept.update({file: figure}))
+    monkeypatch.setattr(compare_runs, 'save', lambda figure, file: kept.update({file: figure}))
     return kept
 
 
@@ -142,13 +142,13 @@ def test_the_plots_show_the_runs(figures):
     chain = robots.chain('panda')
     goals, seeds = reachable_goals(chain, 3, 3, 0.3)
     _, runs = compare(Runner(chain), FAST, goals, seeds)
-    compare_plots.convergence(runs, 0.3, 1e-6, 'a')
-    compare_plots.joint_motion(runs, chain, 'b')
-    compare_plots.tip_path(runs, goals[0].T_base_tip[:3, 3], 'c')
+    compare_runs.convergence(runs, 0.3, 1e-6, 'a')
+    compare_runs.joint_motion(runs, chain, 'b')
+    compare_runs.tip_path(runs, goals[0].T_base_tip[:3, 3], 'c')
     for name in FAST:
         lines = panels_of(figures['a'])[name].get_lines()
         assert lines[1].get_ydata() == pytest.approx(
-            np.maximum(runs[name][1].distance(0.3), compare_plots.MIN_PLOTTED_ERROR_M))
+            np.maximum(runs[name][1].distance(0.3), compare_runs.MIN_PLOTTED_ERROR_M))
         joints = panels_of(figures['b'])[name].get_lines()
         assert len(joints) == 7
         path = runs[name][0].path

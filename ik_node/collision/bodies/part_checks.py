@@ -133,7 +133,7 @@ def _is_pose(rows: list[list[float]]) -> bool:
     """Return whether the rows of a matrix (4, 4) are a rotation and a position."""
     x, y, z = (row[:3] for row in rows[:3])
     residuals = [sum(map(mul, a, b)) - (a is b) for a, b in ((x, x), (x, y), (x, z), (y, y),
-                                                            (y, z), (z, z))]
+                                                             (y, z), (z, z))]
     volume = x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) \
         + x[2] * (y[0] * z[1] - y[1] * z[0])
     return all(abs(residual) <= MAX_ROTATION_RESIDUAL for residual in residuals) \

@@ -316,7 +316,7 @@ class CollisionModel:
     def lowest_fixed_point(self) -> float:
         """Return the least height (m, base link) of links that do not move; infinity without."""
         return lowest_point(self.bodies, {link: T for link, (frame, T)
-                                           in self._moving.places.items() if frame == 0})
+                                          in self._moving.places.items() if frame == 0})
 
     def pairs_from(self, Q: np.ndarray) -> Pairs:
         """Return the pairs for motions from postures Q (K, n), which may be outside the limits."""

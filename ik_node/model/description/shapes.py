@@ -76,7 +76,6 @@ class Shape:
             return 2.0 * radius, 2.0 * radius, length + caps
         return (2.0 * self.size[0],) * 3 if self.kind == 'sphere' else self.size
 
-
     @property
     def primitives(self) -> list[Shape]:
         """Return the cylinder and the two spheres of a capsule; else the shape itself."""

@@ -372,7 +372,7 @@ def require_free(model: CollisionModel | None, trajectory: Trajectory, advice: s
 
     """
     contact = None if model is None else certify(model, *compiled_segments(trajectory),
-                                                    allowed)
+                                                 allowed)
     if contact is not None:
         raise TrajectoryError(
             f'{contact.words} after {contact.time:.2f} s of the motion of '

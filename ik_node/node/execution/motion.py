@@ -724,9 +724,6 @@ def in_thread(call: Callable[..., object], *arguments: object) -> Future:
     return result
 
 
-
-
-
 def _same_rest(one: StartState, other: StartState) -> bool:
     """Return whether an arm rests at both, and they are the same."""
     rests = all(each.initial.rests and not each.states for each in (one, other))

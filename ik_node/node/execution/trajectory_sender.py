@@ -79,7 +79,7 @@ class TrajectorySender:
         return max(robot.settings.handover_time, MIN_LEAD_CYCLES * self._arm.cycle)
 
     def send(self, trajectory: Trajectory, robot: Robot, start_state: StartState, at: Instant,
-              limits: MotionLimits, before: float = np.inf, ramp: bool = False) -> Trajectory:
+             limits: MotionLimits, before: float = np.inf, ramp: bool = False) -> Trajectory:
         """
         Send a trajectory planned `at` an instant; return it as it was sent.
 

@@ -161,7 +161,7 @@ class GoalPlans:
             try:
                 planned = within_torques(robot, task, lambda share: settings.plan(replace(
                     request, motions=tuple(replace(each, limits=each.limits.slowed(share))
-                                        for each in motions)), task.requests), _trajectory_of)
+                                           for each in motions)), task.requests), _trajectory_of)
             except SequenceError as error:
                 task.refused = RefusedPlan(settings, start_state, replace(
                     request, motions=error.motions, start=StartState.from_state(

@@ -60,7 +60,7 @@ NO_TIMES: MessageInfo = {'source_timestamp': 0, 'received_timestamp': 0}
 SCENE_PATIENCE_S = 30.0  # for which a goal waits for the scene that came before it
 # What makes the scene anew as it is.
 SCENE_RENEWAL = SceneTopic(type(None), lambda _message: ('nothing', lambda _draft: None),
-                     lambda _message: 0.0, replaces_earlier=True)
+                           lambda _message: 0.0, replaces_earlier=True)
 
 
 class SceneChanges:

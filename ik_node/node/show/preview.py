@@ -38,7 +38,7 @@ from ik_node.solver.result import Posture
 from ik_node.solver.unreachable import Colour, judge, ReachabilityReport
 
 COLOUR_LEVELS = {Colour.GREEN: DiagnosticStatus.OK, Colour.AMBER: DiagnosticStatus.WARN,
-          Colour.RED: DiagnosticStatus.ERROR}
+                 Colour.RED: DiagnosticStatus.ERROR}
 NO_REMEDIES: Mapping[str, str] = {}
 PREVIEW_KEYS = 'q', 'limit_margin', 'smallest_singular_value', 'jump', 'limiting_joint'
 

@@ -223,7 +223,7 @@ class ArmState:
         elapsed, steady = 1e-9 * (at.stamp - active.stamp), at.now - active.began
         # A simulation may run slower or faster than real time.
         room = CLOCK_DRIFT_S + (SIMULATED_RATE_MARGIN * steady
-                             if self._node.get_clock().ros_time_is_active else 0.0)
+                                if self._node.get_clock().ros_time_is_active else 0.0)
         return elapsed if abs(elapsed - steady) <= room else None
 
     def stamp_of(self, time: float) -> int:

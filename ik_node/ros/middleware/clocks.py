@@ -230,11 +230,12 @@ def timed_goal_id(node: Node, action: str) -> UUID:
 def goal_origin(node: Node, action: str, goal_id: UUID) -> tuple[int, set[bytes]]:
     """Return what :func:`request_origin` does, of the goal of an action that has a timed id."""
     number = int.from_bytes(bytes(goal_id.uuid), 'big')
+    if number >> 76 & 0xf != TIME_VERSION or number >> 62 & 0b11 != VARIANT:
+        return 0, set()
     hosts = {host for writer in _clients(node, action)
              if crc32(host := host_of(bytes(writer.endpoint_gid))) == number & 0xffffffff}
-    if number >> 76 & 0xf != TIME_VERSION or number >> 62 & 0b11 != VARIANT or not hosts:
-        return 0, set()
-    return (number >> 80) * 10**6 + ((number >> 64 & 0xfff) * 10**6 >> 12), hosts
+    sent = (number >> 80) * 10**6 + ((number >> 64 & 0xfff) * 10**6 >> 12)
+    return (sent, hosts) if hosts else (0, set())
 
 
 def _clients(node: Node, action: str) -> list[TopicEndpointInfo]:

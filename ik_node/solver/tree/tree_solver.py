@@ -49,6 +49,7 @@ REST_ATTEMPTS = 3           # that walk to the nearest posture, after a failure
 REST_STEPS_MOST = 300
 FULL_TURN_RAD = 2.0 * pi
 
+
 class _Task(NamedTuple):
     """Goals of some tips, in the order of `tips`, and what attempts have found so far."""
 

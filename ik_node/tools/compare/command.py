@@ -25,7 +25,7 @@ from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
 from ik_node.tools.arguments.compare_methods import parse
-from ik_node.tools.compare import compare_runs as compare_plots
+from ik_node.tools.compare import compare_runs
 from ik_node.tools.compare.compare_runs import (
     ALONE_METHODS,
     compare,
@@ -91,10 +91,10 @@ def run_arm(arguments: argparse.Namespace) -> None:
                        for name, each in runs.items()}})
     if not arguments.no_pictures:
         shown = {name: each for name, each in runs.items() if name != RESTARTS_METHOD}
-        compare_plots.convergence(shown, options.metres_per_radian, options.position_tolerance,
+        compare_runs.convergence(shown, options.metres_per_radian, options.position_tolerance,
                                   folder / 'convergence.png')
-        compare_plots.tip_path(shown, goals[0].T_base_tip[:3, 3], folder / 'tip_path.png')
-        compare_plots.joint_motion(shown, arm, folder / 'joint_motion.png')
+        compare_runs.tip_path(shown, goals[0].T_base_tip[:3, 3], folder / 'tip_path.png')
+        compare_runs.joint_motion(shown, arm, folder / 'joint_motion.png')
 
 
 def _goals_and_seeds(arm: Arm, arguments: argparse.Namespace) -> tuple[list[Goal], np.ndarray]:
@@ -136,8 +136,8 @@ def arm_table(arm: Arm, metrics: list[Metrics]) -> str:
              number(row.largest_jump), number(1e3 * row.median_position_error),
              number(np.degrees(row.median_orientation_error))) for row in metrics if not row.note]
     lines += markdown(('method', 'goals met', 'steps', 'most steps', 'time (ms)',
-                        f'largest joint step ({unit(arm)})', 'largest of all',
-                        'error left (mm)', '(°)'), rows)
+                       f'largest joint step ({unit(arm)})', 'largest of all',
+                       'error left (mm)', '(°)'), rows)
     lines += [f'\n{row.method}: {row.note}' for row in metrics if row.note]
     return '\n'.join(lines)
 

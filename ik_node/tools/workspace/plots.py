@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # From share 0 to 1: RdYlBu of ColorBrewer, suitable for colour-blind readers.
 SHARE_COLOURS = np.array([(215, 48, 39), (252, 141, 89), (254, 224, 144), (224, 243, 248),
-                    (145, 191, 219), (69, 117, 180)]) / 255.0
+                          (145, 191, 219), (69, 117, 180)]) / 255.0
 
 
 def share_colours(share: np.ndarray) -> np.ndarray:

@@ -70,7 +70,7 @@ class Viewer(QosLog, Node):
         self._listen(options.ik_node)
         steady = steady_clock()
         self._redraws = (self.create_timer(FRAME_PERIOD_S, self._draw, clock=steady),
-                        self.create_timer(PANEL_PERIOD_S, self._draw_panels, clock=steady))
+                         self.create_timer(PANEL_PERIOD_S, self._draw_panels, clock=steady))
         self._on_windows()
         self._page.on_windows(partial(inbox.put, self._on_windows))
         self._description = Description(self, options, self._take_model)
