@@ -148,7 +148,7 @@ class TolerantCache(FunctionCache):
         """Save a compiled function if possible."""
         try:
             super().save_overload(sig, data)
-        except OSError as error:
+        except (OSError, ImportError, AttributeError) as error:  # as in load_overload
             CacheState.failed(error)
 
 

@@ -221,6 +221,18 @@ def test_a_cache_that_is_old_is_compiled_anew(tmp_path, monkeypatch, stamp, modu
         assert ('compiled ' in run(USE, tmp_path).stdout) == anew
 
 
+def test_an_old_cache_that_cannot_be_replaced(tmp_path):
+    """It is compiled at each start, after one warning, though its index can never be read."""
+    (tmp_path / 'twice.py').write_text(MODULE)
+    run(USE, tmp_path)
+    index, = (tmp_path / '__pycache__').glob('twice.twice-*.nbi')
+    with index.open('rb') as file:
+        version = pickle.load(file)
+    index.write_bytes(pickle.dumps(version) + b'ca_module_that_was_moved\nsqrt\n.')
+    done = run(FULL_DISK.replace('_save_data', '_open_for_write') + USE, tmp_path)
+    assert done.stderr.count(WARNING) == 1 and 'compiled ' in done.stdout
+
+
 def test_garbage_is_collected_less_often_meanwhile():
     """And as before afterwards, also after an error."""
     before = gc.get_threshold()

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who joins late gets the newest answer first on ~/status, and those before it on ~/answers."""
 
+from types import SimpleNamespace
+
 from diagnostic_msgs.msg import DiagnosticStatus
 from harness import READY
 import pytest
@@ -67,3 +69,22 @@ def test_what_both_topics_keep(probe):
     assert [each.message for each in newest] == ['299']
     probe.wait(lambda: answers.flush(0.0) and answers.keeps_up())
     node.destroy_node()
+
+
+@pytest.mark.parametrize('stuck, flushed', [('status', True), ('answers', False)])
+def test_who_is_waited_for_at_the_end(stuck, flushed):
+    """Readers of all answers; one of the newest that is stuck does not count."""
+    asked = []
+
+    class Publisher:
+        def __init__(self, _kind, topic, _qos):
+            self.topic = topic
+
+        def wait_for_all_acked(self, _timeout):
+            asked.append(self.topic)
+            return self.topic != stuck
+
+    publisher = AnswerPublisher(SimpleNamespace(create_publisher=Publisher), 'answers',
+                                MANY_ANSWERS_QOS, 'status')
+    assert publisher.flush(0.1) == flushed
+    assert {*asked} == {'answers', 'status'}
