@@ -198,8 +198,13 @@ class Arm(GoalMethods[GoalHandle]):
         chain = self._description.chain
         columns = [chain.joint_names.index(name) for name in path.joint_names]
         first = at_limits(path.q[0], chain.lower[columns], chain.upper[columns])
-        begin = self.joints(dict(zip(path.joint_names, first.tolist())))
-        goal, stops = GoalHandle(self._connection, 'joint_path'), self._connection.stop_count
+        stops = self._connection.await_ready()
+        goal = GoalHandle(self._connection, 'joint_path')
+        try:
+            begin = self.joints(dict(zip(path.joint_names, first.tolist())))
+        except Exception as error:
+            goal.finish(error=error)
+            raise
 
         def along() -> None:
             if begin.exception is not None:
@@ -250,6 +255,7 @@ class Arm(GoalMethods[GoalHandle]):
 
     def home(self) -> GoalHandle:
         """Move to the preferred joint positions of the node."""
+        self._connection.await_ready()
         goal, answers = GoalHandle(self._connection, 'home'), self._connection.answers
         before = answers.count
 

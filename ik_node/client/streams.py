@@ -73,7 +73,7 @@ class Repeated:
     def _publish(self, message: Any) -> None:
         """Stamp and publish a message; errors as :meth:`Stream.send`."""
         if self.goal is None:
-            self._connection.greet_again()
+            self._connection.await_ready()
             self._pause()
             self.goal = StreamGoal(self._connection, self._kind)
             message.header.stamp = self._first = self._last = self._stamp(message)

@@ -240,7 +240,8 @@ def test_cancelled_stopped_and_superseded(system, arm):
 
 
 @pytest.mark.parametrize('send', [lambda arm: arm.sequence([ptp(joints=READY)]),
-                                  lambda arm: arm.joints(READY)], ids=['sequence', 'joints'])
+                                  lambda arm: arm.joints(READY), lambda arm: arm.home()],
+                         ids=['sequence', 'joints', 'home'])
 def test_a_goal_after_a_stop(system, arm, send):
     """It is sent when the stop was answered, and is not ended by halts that are taken later."""
     for _ in range(3):

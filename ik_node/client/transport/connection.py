@@ -362,19 +362,16 @@ class Connection:
         handle.on_end(lambda: self._stop.forget(stop))
         return handle
 
-    @property
-    def stop_count(self) -> int:
-        """How many stops have been asked for."""
-        return self._stop.count
-
     def require_no_stop_since(self, count: int) -> None:
         """Raise a ClientError if a stop was asked for since there were so many."""
-        if self.stop_count != count:
+        if self._stop.count != count:
             raise ClientError('a stop was asked for meanwhile; the goal is not sent')
 
-    def await_ready(self) -> None:
+    def await_ready(self) -> int:
         """
         Wait until the node hears this client and no stop is under way, unless a callback calls.
+
+        Return how many stops have been asked for.
 
         A goal ends the repetition of stops, so that none ends it; if it is refused, only a stop
         that was answered has ended what moved before.
@@ -387,11 +384,12 @@ class Connection:
             If another stop is asked for meanwhile: it is later than the goal.
 
         """
-        count = self.stop_count
+        count = self._stop.count
         self.greet_again()
         if not self.in_own_thread:
             self.wait_until(lambda: not self._stop.is_open, PATIENCE_S)
         self.require_no_stop_since(count)
+        return count
 
     def _ask(self, client: Client, request: Any, service: str) -> Handle[str]:
         handle: Handle[str] = Handle(self, f'{self.target}/{service}')
