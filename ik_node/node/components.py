@@ -25,10 +25,13 @@ from ik_node.node.doors.moveit_kinematics import offer_moveit
 from ik_node.node.doors.pose_actions import PoseActions
 from ik_node.node.execution.motion import Motion
 from ik_node.node.execution.outputs import make_output
-from ik_node.node.execution.pause import Pause
+from ik_node.node.execution.pace import Pace
+from ik_node.node.execution.ramps import Ramps
+from ik_node.node.execution.supervisor import Supervisor
+from ik_node.node.execution.trajectory_sender import TrajectorySender
 from ik_node.node.goals.conversion import GoalConversion
-from ik_node.node.goals.goal_queue import ActiveFlag, GoalQueue
 from ik_node.node.goals.preparation import Preparation
+from ik_node.node.goals.queue import ActiveFlag, GoalQueue
 from ik_node.node.intake.context import NodeContext
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.intake.goal_subscriptions import GoalSubscriptions, Stopping
@@ -90,58 +93,63 @@ class Components:
     def __init__(self, node: Node, values: Mapping[str, Any], active_flag: ActiveFlag) -> None:
         self._node = node
         self._values, self._options = values, start_options(values)
-        self._robot_slot = RobotSlot(lambda: self._description.complaint)
+        options, prefix = self._options, self._options.frame_prefix
+        slot = self._robot_slot = RobotSlot(lambda: self._description.complaint)
+        # What is known of the robot and the arm.
         duplicates = DuplicateNames(node)  # before anything that takes goals
-        self._goals = GoalQueue(node, self._robot_slot, active_flag, duplicates,
-                                self._robot_slot.not_checked)
-        self._recorder = Recorder(node, self._robot_slot, self._goals.status, lambda: self._values)
-        self._preparation = Preparation(node, self._goals)
-        self._output = make_output(node, self._options, active_flag)
-        frames = Frames(node, self._options.frame_prefix)
-        self._scene_display = SceneDisplay(node, self._robot_slot, self._options.frame_prefix)
-        self._semantics = SemanticDescription(node, self._robot_slot, self._options,
-                                              self._take_semantics)
-        self._named = PoseTable(node, self._options, self._semantics)
-        self._tools = ToolList(node, self._options)
+        frames = Frames(node, prefix)
+        self._scene_display = SceneDisplay(node, slot, prefix)
+        self._semantics = SemanticDescription(node, slot, options, self._take_semantics)
+        self._named = PoseTable(node, options, self._semantics)
+        self._tools = ToolList(node, options)
+        self._output = make_output(node, options, active_flag,
+                                   lambda verdict: supervisor.on_end(verdict))
+        self._preparation = Preparation(node)
         # Before the subscriptions: messages that arrive during preparation would be old.
-        self._description = Description(node, self._options, self._take_model, self._busy)
+        self._description = Description(node, options, self._take_model, self._busy)
         self._clock_jumps = TimeJumps(node)
         delay = CallbackDelay(node, self._clock_jumps.sample)
-        self._arm = ArmState(node, self._robot_slot, self._options, delay, self._clock_jumps)
-        self._motion = Motion(node, self._robot_slot, self._arm, self._output, self._goals,
-                              self._preparation)
         stamps = StampCheck(node, delay, self._clock_jumps)
-        others = OtherJoints(node, self._arm.joints, self._options.collision_other_joints)
+        self._arm = ArmState(node, slot, options, delay, self._clock_jumps)
+        others = OtherJoints(node, self._arm.joints, options.collision_other_joints)
+        # Goals, from arrival to answer.
+        display = Display(node, slot, self._arm, prefix)
+        self._recorder = Recorder(node, slot, lambda: self._values)
+        goals = self._goals = GoalQueue(
+            node, slot, active_flag, duplicates, lambda task: self._changes.waits(task),
+            slot.not_checked, display.on_report, self._recorder.on_final)
         conversion = GoalConversion(node, self._arm, frames)
+        # Motions, from a plan to what the controller does.
+        sender = TrajectorySender(node, slot, self._arm, self._output)
+        self._ramps = Ramps(node, slot, self._arm, self._output, goals, sender)
+        supervisor = Supervisor(node, slot, self._arm, self._output, goals, sender, self._ramps)
+        motion = Motion(slot, self._arm, self._output, goals, conversion, self._preparation,
+                        sender, self._ramps, supervisor)
+        self._pace = Pace(node, slot, self._arm, goals, sender, self._ramps, supervisor, motion)
+        # What comes by topics, services and actions.
         context = NodeContext(
-            node, self._options, active_flag, self._robot_slot, duplicates, self._goals,
-            self._output, delay, stamps, self._arm, others, conversion, self._motion)
+            node, options, active_flag, slot, duplicates, goals, self._output, delay, stamps,
+            self._arm, others, conversion, self._preparation, sender, self._ramps, motion)
         health = Health(context)
-        starter = GoalStarter(self._arm, conversion, self._motion, health, self._named)
-        self._intake = GoalSubscriptions(node, self._robot_slot, starter, self._goals, stamps,
-                                         health)
+        starter = GoalStarter(self._arm, conversion, motion, self._named)
+        self._intake = GoalSubscriptions(node, slot, starter, goals, stamps, health)
+        Stopping(node, goals, self._ramps, self._intake)
+        node.create_service(Trigger, '~/home', self._on_home)
         self._stream = Stream(context)
-        Jog(node, self._robot_slot, conversion, self._goals, self._motion, stamps, self._stream)
-        display = Display(node, self._robot_slot, self._arm, self._goals,
-                          self._options.frame_prefix)
-        ClearanceDisplay(node, self._robot_slot, self._arm, self._preparation,
-                         self._options.frame_prefix)
+        Jog(node, slot, conversion, goals, self._ramps, stamps, self._stream)
         services = SceneServices(frames, stamps, node.get_clock().clock_type,
-                                 self._arm.joints.positions, self._options.mesh_paths)
-        self._changes = SceneChanges(node, self._robot_slot, services, self._goals, self._motion,
-                                     self._with_scene, self._scene_display.show, others)
+                                 self._arm.joints.positions, options.mesh_paths)
+        self._changes = SceneChanges(node, slot, services, self._ramps, self._with_scene,
+                                     self._scene_display.show, others)
         self._scene_topics = SceneTopics(node, self._changes, health)
         offer_moveit(context, self._changes, starter)
-        MotionSequences(node, self._robot_slot, conversion, self._goals, self._motion)
+        MotionSequences(node, slot, conversion, goals, motion, self._ramps)
         PoseActions(context, starter)
-        self._preview = Preview(node, self._robot_slot, self._arm, conversion, self._motion,
-                                display)
-        Pause(node, self._robot_slot, self._arm, self._motion, self._goals)
-        PostureList(node, self._robot_slot, conversion, self._motion, self._preview,
-                    self._goals.work_queue)
-        PoseSaver(node, self._robot_slot, self._arm, self._named)
-        Stopping(node, self._goals, self._motion, self._intake)
-        node.create_service(Trigger, '~/home', self._on_home)
+        PoseSaver(node, slot, self._arm, self._named)
+        # What is shown.
+        ClearanceDisplay(node, slot, self._arm, self._preparation, prefix)
+        preview = Preview(node, slot, self._arm, conversion, self._preparation, sender, display)
+        PostureList(node, slot, conversion, self._preparation, sender, preview, goals.work_queue)
 
     # ---- model and parameters -----------------------------------------------
 
@@ -227,7 +235,7 @@ class Components:
             robot.settings = settings
             self._scene_display.show()
             if other_speed:
-                self._motion.change_speed()
+                self._pace.change_speed()
             if other_tool or other_torques:
                 self._renew_torques(robot)
             if other_tool:
@@ -262,7 +270,7 @@ class Components:
     def halt(self, reason: Reason, sentence: str) -> None:
         """Bring the arm to rest and answer open goals, even if a ramp fails."""
         try:
-            self._motion.stop(reason, sentence)
+            self._ramps.stop(reason, sentence)
         except Exception as error:
             self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; the motion goes on to '
                                 f'its end, because: {error}')

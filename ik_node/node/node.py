@@ -20,7 +20,7 @@ from rclpy.parameter import Parameter
 from ik_node.base.errors import IkNodeError, ParameterError, Reason
 from ik_node.motion.direct.ruckig_motion import NO_RUCKIG_NOTICE, RUCKIG_INSTALLED
 from ik_node.node.components import Components
-from ik_node.node.goals.goal_queue import ActiveFlag
+from ik_node.node.goals.queue import ActiveFlag
 from ik_node.ros.middleware.qos import QosLog
 from ik_node.ros.parameters.node_parameters import declare, plain, refused
 from ik_node.ros.parameters.tables import IK_NODE

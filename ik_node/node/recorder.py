@@ -16,7 +16,7 @@ from rclpy.node import Node
 
 from ik_node.base.errors import IkNodeError, Reason
 from ik_node.base.text import quote
-from ik_node.node.goals.goal_status import GoalTask, StatusReporter
+from ik_node.node.goals.goal import GoalTask
 from ik_node.node.robot.robot import RobotSlot
 from ik_node.replay.recording import AnsweredGoal, recording_bytes
 from ik_node.ros.messages.status_messages import stamp_text
@@ -48,18 +48,17 @@ class Recorder:
 
     """
 
-    def __init__(self, node: Node, robot_slot: RobotSlot, status: StatusReporter,
+    def __init__(self, node: Node, robot_slot: RobotSlot,
                  values: Callable[[], Mapping[str, Any]]) -> None:
         self._logger = node.get_logger()
         self._robot_slot = robot_slot
-        self._status = status
         self._values = values
         self._waiting: Queue[Writing | None] = Queue(MAX_WAITING_RECORDINGS)
         self._thread: Thread | None = None
         self._told: set[tuple[str, type[Exception]]] = set()
-        status.on_final = self._on_final
 
-    def _on_final(self, task: GoalTask, reason: Reason, sentence: str) -> None:
+    def on_final(self, goal_id: str, task: GoalTask, reason: Reason, sentence: str) -> None:
+        """Record a goal that has ended."""
         robot = self._robot_slot.robot
         if robot is None or not task.requests or not robot.settings.record_folder:
             return
@@ -67,7 +66,7 @@ class Recorder:
                   'state': task.state.value, 'reason': reason.value, 'message': sentence}
         parameters = {name: value for name, value in self._values().items()
                       if name not in UNTOLD_PARAMETERS}
-        goal = AnsweredGoal(self._status.id_of(task), values, robot.tree, tuple(task.requests),
+        goal = AnsweredGoal(goal_id, values, robot.tree, tuple(task.requests),
                             parameters)
         folder = robot.settings.record_folder
         if self._thread is None:

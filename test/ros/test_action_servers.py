@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rclpy.action import ActionServer, GoalResponse
 
-from ik_node.node.execution.motion import MAX_PLANS
+from ik_node.node.execution.supervisor import MAX_PLANS
 from ik_node.ros.action_client import ACTION_NAME, action_type
 
 THERE = np.array(READY) + 0.3

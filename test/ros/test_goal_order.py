@@ -13,12 +13,11 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PointStamped, PoseStamped
 from harness import DOWN, FINAL, once_each, stamped
 from nightly import samples
-import numpy as np
 import pytest
 from rclpy.qos import HistoryPolicy, QoSProfile
 
 from ik_node.base.errors import GoalError, Reason
-from ik_node.node.goals.goal_queue import GoalQueue
+from ik_node.node.goals.queue import GoalQueue
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.intake.goal_subscriptions import GoalSubscriptions
 from ik_node.ros.messages.status_messages import GoalState
@@ -30,26 +29,33 @@ def nothing() -> None:
     """Do nothing."""
 
 
-STARTER = GoalStarter(None, None, None, None, None)
+def waiting():
+    """Have a goal wait for ever."""
+    while True:
+        yield
 
 
-def goals_of(probe) -> GoalQueue:
+STARTER = GoalStarter(None, None, None, None)
+
+
+def goals_of(probe, **given) -> GoalQueue:
     """Return the goals of an active node without a robot."""
     return GoalQueue(probe, SimpleNamespace(robot=None), SimpleNamespace(require=nothing),
-                     SimpleNamespace(require_none=nothing, another_answers=lambda: False))
+                     SimpleNamespace(require_none=nothing, another_answers=lambda: False), **given)
 
 
 def test_an_older_goal_does_not_displace_a_newer_one(probe):
     """One that is sent again takes no place from one that waits; if it has to wait, it ends."""
     goals = goals_of(probe)
     older, newer = goals.new(Time()), goals.new(Time())
-    goals.under_way(older, nothing, 'sent')
-    goals.wait(newer, nothing, np.inf)
-    goals.under_way(older, nothing, 'sent again')
+    goals.under_way(older, 'sent')
+    goals.attempt(newer, waiting)
+    assert not goals.gives_way(newer)
+    goals.under_way(older, 'sent again')
     assert goals.open() == [older, newer] and newer.state is None
-    goals.wait(older, nothing, np.inf)
+    assert goals.gives_way(older)
     assert older.state is GoalState.SUPERSEDED and goals.open() == [newer]
-    goals.under_way(newer, nothing, 'sent')
+    goals.under_way(newer, 'sent')
     assert goals.open() == [newer] and goals.current is newer
 
 
@@ -63,7 +69,7 @@ def test_the_newest_that_can_be_taken_is_taken(probe):
             tried.append(task.number)
             if fails:
                 raise GoalError('no', Reason.OUT_OF_REACH)
-            goals.under_way(task, nothing, 'on its way')
+            goals.under_way(task, 'on its way')
 
         return run
 
@@ -82,8 +88,8 @@ def test_older_goals_are_kept_until_the_newer_one_that_waits_is_decided(probe):
     """Rejected, it leaves the arm to them."""
     goals = goals_of(probe)
     older, newer = goals.new(Time()), goals.new(Time())
-    goals.arrived(older, lambda: goals.under_way(older, nothing, 'on its way'))
-    goals.wait(newer, nothing, np.inf)
+    goals.arrived(older, lambda: goals.under_way(older, 'on its way'))
+    goals.attempt(newer, waiting)
     goals.process()
     assert older.state is None
     goals.end(newer, GoalState.REJECTED, Reason.FRAME_UNKNOWN, 'no')
@@ -133,7 +139,6 @@ def test_a_reader_without_progress_does_not_delay_shutdown(probe):
 @pytest.mark.nightly
 def test_shutdown_waits_for_a_slow_reader(probe):
     """Longer than the half second in all: none of the answers is overwritten."""
-    goals = goals_of(probe)
     unread, flushes = [0], []
 
     def flush(seconds):
@@ -146,10 +151,10 @@ def test_shutdown_waits_for_a_slow_reader(probe):
     def count(_task, _sentence):
         unread[-1] += 1
 
+    goals = goals_of(probe, on_report=count)
     for _ in range(3000):
         goals.arrived(goals.new(Time()), nothing)
     goals.status.flush, goals.status.keeps_up = flush, lambda: unread[-1] < 400
-    goals.status.on_report = count
     goals.dismiss(GoalState.STOPPED, Reason.SHUTDOWN, 'the node is shut down')
     goals.finish(0.5)
     assert goals.status.states == Counter(stopped=3000) and max(unread) == 400, unread

@@ -20,8 +20,8 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 from ik_node.base.errors import StateError
-from ik_node.node.execution.motion import MAX_PLANS
-from ik_node.node.goals.goal_queue import START_GRACE_S
+from ik_node.node.execution.supervisor import MAX_PLANS
+from ik_node.node.goals.queue import START_GRACE_S
 from ik_node.ros.messages.joint_states import JointStates, MAX_JOINT_NAMES
 from ik_node.ros.parameters.tables import IK_NODE
 

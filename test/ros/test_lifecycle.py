@@ -37,7 +37,7 @@ from trajectory_msgs.msg import JointTrajectory
 from ik_node.base.errors import GoalError, IkNodeError, Reason
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.node.execution.outputs import Commands, make_output
-from ik_node.node.goals.goal_queue import ActiveFlag
+from ik_node.node.goals.queue import ActiveFlag
 from ik_node.node.robot.settings import start_options
 from ik_node.ros.parameters.tables import IK_NODE
 
@@ -339,10 +339,10 @@ def test_nothing_leaves_through_a_shut_gate(probe, kind):
 
 
 BROKEN = """
-from ik_node.node.execution.motion import Motion
+from ik_node.node.execution.ramps import Ramps
 def stop(self, reason, sentence):
     raise ZeroDivisionError('of the test')
-Motion.stop = stop
+Ramps.stop = stop
 """
 
 

@@ -15,7 +15,7 @@ from streams import HERE, stream_answer
 
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
-from ik_node.node.goals.goal_queue import GoalQueue
+from ik_node.node.goals.queue import GoalQueue
 from ik_node.node.robot.settings import make_settings
 from ik_node.node.state.frames import NotYet
 from ik_node.ros.parameters.tables import IK_NODE

@@ -15,7 +15,8 @@ from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
 from ik_node.motion.requests import SolveRequest
 from ik_node.node import recorder
-from ik_node.node.goals.goal_status import GoalTask, StatusReporter
+from ik_node.node.goals.answers import StatusReporter
+from ik_node.node.goals.goal import GoalTask
 from ik_node.node.recorder import MAX_WAITING_RECORDINGS, Recorder
 from ik_node.node.robot.robot import Robot
 from ik_node.node.robot.settings import make_settings
@@ -34,8 +35,8 @@ def node(probe, tmp_path):
     folder = tmp_path / 'goals'
     chain = make_chain(TREE)
     robot = Robot(TREE, make_settings({**DEFAULTS, 'record.folder': str(folder)}, chain))
-    status = StatusReporter(probe)
-    made = Recorder(probe, SimpleNamespace(robot=robot), status, lambda: DEFAULTS)
+    made = Recorder(probe, SimpleNamespace(robot=robot), lambda: DEFAULTS)
+    status = StatusReporter(probe, on_final=made.on_final)
     yield SimpleNamespace(recorder=made, status=status, robot=robot, folder=folder, chain=chain)
     made.close(10.0)
 

@@ -21,7 +21,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
 from std_msgs.msg import Empty, String
 from std_srvs.srv import Trigger
-from test_goal_order import goals_of, nothing
+from test_goal_order import goals_of, waiting
 from unique_identifier_msgs.msg import UUID
 
 from ik_node.node.state.send_order import Precedence
@@ -145,9 +145,9 @@ def test_a_goal_from_before_the_one_that_has_its_place(probe, waits):
     def begin(goals):
         newer = goals.new(Time(), 'pose', sent_at(30))
         if waits:
-            goals.wait(newer, nothing, np.inf)
+            goals.attempt(newer, waiting)
         else:
-            goals.under_way(newer, nothing, 'on its way')
+            goals.under_way(newer, 'on its way')
 
     task, began = late_goal(probe, begin)
     assert task.state is GoalState.SUPERSEDED and not began

@@ -7,7 +7,7 @@ from nightly import usual_first
 import numpy as np
 import pytest
 
-from ik_node.node.execution.motion import MAX_PLANS
+from ik_node.node.execution.supervisor import MAX_PLANS
 
 NODE_LIMITS = {}  # what befalls a motion needs one that takes a while
 

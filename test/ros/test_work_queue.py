@@ -6,7 +6,7 @@ from time import sleep
 
 import pytest
 
-from ik_node.node.goals.goal_queue import WorkQueue
+from ik_node.node.goals.queue import WorkQueue
 
 
 @pytest.fixture

@@ -33,8 +33,9 @@ from ik_node.node.arms.arms_options import ArmsOptions
 from ik_node.node.arms.arms_robot import ArmsRobot, PlannedMotion
 from ik_node.node.execution.outputs import Late, TopicOutput
 from ik_node.node.execution.trajectory_sender import REPEAT_MARGIN_S, SEND_SHARE
-from ik_node.node.goals.goal_queue import START_GRACE_S, STARTUP_REASONS
-from ik_node.node.goals.goal_status import GoalTask, numbers, StatusReporter
+from ik_node.node.goals.answers import numbers, StatusReporter
+from ik_node.node.goals.goal import GoalTask
+from ik_node.node.goals.queue import START_GRACE_S, STARTUP_REASONS
 from ik_node.node.state.arm_state import OtherJoints
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.status_messages import GoalState

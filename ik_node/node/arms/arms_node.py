@@ -21,8 +21,9 @@ from ik_node.node.arms.arms_motion import ArmsMotion, Goals
 from ik_node.node.arms.arms_options import ArmsOptions
 from ik_node.node.arms.arms_robot import ArmsRobot, make_arms, require_frame_known
 from ik_node.node.execution.outputs import TopicOutput
-from ik_node.node.goals.goal_queue import ActiveFlag, LATE_ANSWERS
-from ik_node.node.goals.goal_status import GoalTask, StatusReporter
+from ik_node.node.goals.answers import StatusReporter
+from ik_node.node.goals.goal import GoalTask
+from ik_node.node.goals.queue import ActiveFlag, LATE_ANSWERS
 from ik_node.node.state.clocks import CallbackDelay, StampCheck, TimeJumps
 from ik_node.node.state.send_order import Precedence, SendTime
 from ik_node.ros.controller_manager import prefix_of

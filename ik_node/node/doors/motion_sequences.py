@@ -23,9 +23,10 @@ from ik_node.motion.trajectory.sampling import MAX_TIP_POINTS, passing_times
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.doors.pose_actions import AnsweredActionServer
 from ik_node.node.execution.motion import Motion
+from ik_node.node.execution.ramps import Ramps
 from ik_node.node.goals.conversion import GoalConversion
-from ik_node.node.goals.goal_queue import GoalQueue
-from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.goals.goal import GoalTask, Steps
+from ik_node.node.goals.queue import GoalQueue
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.ros.messages.motion_primitives import (
     motion_error,
@@ -89,7 +90,7 @@ class MotionSequences:
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, conversion: GoalConversion,
-                 goals: GoalQueue, motion: Motion) -> None:
+                 goals: GoalQueue, motion: Motion, ramps: Ramps) -> None:
         try:
             from control_msgs.action import ExecuteMotionPrimitiveSequence as kind
             from control_msgs.msg import MotionPrimitive
@@ -99,7 +100,7 @@ class MotionSequences:
             return
         self._node, self._kind, self._type = node, kind, MotionPrimitive
         self._robot_slot, self._conversion = robot_slot, conversion
-        self._goals, self._motion = goals, motion
+        self._goals, self._motion, self._ramps = goals, motion, ramps
         self._open: dict[bytes, OpenSequence] = {}
         self._server = AnsweredActionServer(node, kind, f'~/{SEQUENCE_ACTION}', self._on_goal,
                                             self._on_cancel)
@@ -109,11 +110,7 @@ class MotionSequences:
     def _on_goal(self, handle: ServerGoalHandle) -> None:
         source, hosts = goal_origin(self._node, f'~/{SEQUENCE_ACTION}', handle.goal_id)
         sent_at = self._goals.precedence.of_request(source, hosts) if hosts else None
-        task = self._goals.new(self._node.get_clock().now().to_msg(), SEQUENCE_KIND, sent_at)
-        task.values[ACTION_GOAL_KEY] = action_goal_text(handle.goal_id)
-        key, sequence = bytes(handle.goal_id.uuid), OpenSequence(task, handle)
-        self._open[key] = sequence
-        self._timer.reset()
+        key = bytes(handle.goal_id.uuid)
 
         def on_final(task: GoalTask, reason: Reason, sentence: str) -> None:
             self._tell()
@@ -125,30 +122,34 @@ class MotionSequences:
                     else NOT_DONE_CODE
             self._server.answer(handle, result, done)
 
-        def start() -> None:
+        def start() -> Steps:
             robot = self._robot_slot.require()
             require_count(len(handle.request.trajectory.motions))
             motions = [self._read(number, each, robot)
                        for number, each in enumerate(handle.request.trajectory.motions, 1)]
             last = motions[-1].goal
-            task.goal = last if isinstance(last, Goal) else None
-            self._motion.in_sequence(task, motions, partial(setattr, sequence, 'plan'))
+            task.plan.goal = last if isinstance(last, Goal) else None
+            return self._motion.in_sequence(task, motions, partial(setattr, sequence, 'plan'))
 
-        task.on_final = on_final
+        task = self._goals.new(self._node.get_clock().now().to_msg(), SEQUENCE_KIND, sent_at,
+                               on_final=on_final)
+        task.values[ACTION_GOAL_KEY] = action_goal_text(handle.goal_id)
+        sequence = self._open[key] = OpenSequence(task, handle)
+        self._timer.reset()
         self._goals.attempt(task, start)
 
     def _on_cancel(self, handle: ServerGoalHandle) -> None:
         """Bring the arm to rest, if it moves for this goal."""
         sequence = self._open.get(bytes(handle.goal_id.uuid))
         if sequence is not None:
-            self._motion.cancel(sequence.task, 'cancelled by its client')
+            self._ramps.cancel(sequence.task, 'cancelled by its client')
 
     def _tell(self) -> None:
         """Publish which motion is active, when that changes."""
         robot = self._robot_slot.robot
         for sequence in self._open.values():
-            if sequence.plan is None or sequence.task.sent is None or robot is None \
-                    or robot.active is None:
+            if sequence.plan is None or sequence.task.execution.trajectory is None \
+                    or robot is None or robot.active is None:
                 continue
             index = sequence.under_way(robot.active.trajectory, monotonic() - robot.active.began)
             if index > sequence.told:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -29,14 +30,15 @@ from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.node.doors.moveit_goals import read_request, scaled_limits, WantedMotion
 from ik_node.node.doors.moveit_requests import MoveItRequests, RequestError, require_no_constraints
 from ik_node.node.doors.pose_actions import AnsweredActionServer
-from ik_node.node.execution.motion import in_thread
-from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.goals import plans
+from ik_node.node.goals.goal import GoalTask, Plan, Steps
 from ik_node.node.goals.preparation import CompilingError, Kernels
 from ik_node.node.intake.context import NodeContext
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.robot.robot import Robot
 from ik_node.ros.messages.conversion import trajectory_from_message, trajectory_message
 from ik_node.ros.messages.moveit_types import look_for_others, set_error_code
+from ik_node.ros.middleware.process import in_thread
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
@@ -91,6 +93,8 @@ class MoveItMotion:
         self._goals = context.goals
         self._starter = starter
         self._motion = context.motion
+        self._preparation, self._sender = context.preparation, context.sender
+        self._ramps = context.ramps
         self._action = action
         self._open: dict[bytes, GoalTask] = {}
         node.create_service(srv.GetMotionPlan, 'plan_kinematic_path', self._on_plan)
@@ -139,42 +143,40 @@ class MoveItMotion:
             try:
                 return await self._finished(self._planning(wanted, goal, start))
             except CompilingError as error:
-                await self._finished(self._motion.preparation.loaded(error.kernels))
+                await self._finished(self._preparation.loaded(error.kernels))
 
     def _planning(self, wanted: WantedMotion, goal: np.ndarray | Goal,
                   start: StartState) -> Future:
         """Return the future motion to a goal; the error of a single one says what would help."""
-        task, single = self._task(wanted, 0), len(wanted.goals) == 1
+        task = GoalTask(0, Time(), KIND_NAME, plan=plan_of(wanted))
+        single = len(wanted.goals) == 1
         if wanted.follows_path(goal):
-            return in_thread(self._motion.plans.along(
-                task, self._way(wanted, goal), remedied=single), start)
+            self._preparation.require(Kernels.PATHS)
+            return in_thread(plans.along(task, wanted.robot, self._way(wanted, goal),
+                                         remedied=single), start)
         if isinstance(goal, Goal):
             if not goal.is_exact:
-                self._motion.preparation.require(Kernels.FREE_AXES)
-            task.goal = goal
-            task.result = wanted.robot.settings.solver.solve(goal, start.splice.q)
-            if not task.result.success:
-                sentence = self._conversion.refusal(task.result, wanted.robot)[0] if single \
-                    else task.result.message
-                raise GoalError(sentence, task.result.status)
-            goal = task.result.q
-        task.q_goal = goal
-        return self._motion.planned_to_joints(task, start)
+                self._preparation.require(Kernels.FREE_AXES)
+            task.plan.goal = goal
+            task.plan.result = wanted.robot.settings.solver.solve(goal, start.splice.q)
+            if not task.plan.result.success:
+                sentence = self._conversion.refusal(task.plan.result, wanted.robot)[0] if single \
+                    else task.plan.result.message
+                raise GoalError(sentence, task.plan.result.status)
+            goal = task.plan.result.q
+        task.plan.q_goal = goal
+        return plans.planned_to_joints(task, wanted.robot, start, self._preparation)
 
     def _start(self, robot: Robot, q_start: np.ndarray) -> StartState:
         """Return the start state of a motion from `q_start` (n,), at rest, or from where it is."""
         here = self._requests.joint_vector(robot, self._requests.measured(robot))
         if np.abs(robot.chain.difference(here, q_start)).max() <= robot.settings.start_tolerance:
-            return self._motion.sender.start_state_now()
+            return self._sender.start_state_now()
         lower, upper = robot.chain.lower, robot.chain.upper
         if (np.maximum(lower - q_start, q_start - upper) > robot.settings.start_tolerance).any():
             raise RequestError('START_STATE_INVALID',
                                'the start state is outside the joint limits')
         return StartState.from_state(MotionState.at_rest(q_start))
-
-    def _task(self, wanted: WantedMotion, number: int) -> GoalTask:
-        return GoalTask(number, Time(), KIND_NAME, limits=wanted.limits,
-                        detour_time=wanted.detour_time)
 
     @staticmethod
     def _way(wanted: WantedMotion, goal: Goal) -> Any:
@@ -206,7 +208,7 @@ class MoveItMotion:
         await self._requests.changes.settled()
         try:
             self._requests.robot(request.group_name)  # without one nothing is compiled
-            await self._finished(self._motion.preparation.loaded(Kernels.PATHS))
+            await self._finished(self._preparation.loaded(Kernels.PATHS))
             robot = self._requests.robot(request.group_name)
             require_no_constraints(request.path_constraints, ' of the path')
             poses = self._waypoints(request, robot)
@@ -269,7 +271,7 @@ class MoveItMotion:
             self._refuse(result.error_code, error)
             self._moves.answer(handle, result, False)
             return
-        self._begin(self._moves, handle, self._task(wanted, 0),
+        self._begin(self._moves, handle, plan_of(wanted),
                     partial(self._start_motion, wanted))
 
     async def _plan_only(self, handle: ServerGoalHandle, wanted: WantedMotion,
@@ -297,24 +299,24 @@ class MoveItMotion:
                 'START_STATE_INVALID', f'the start state has {quote(robot.chain.joint_names[k])} '
                 f'{away[k]:.3g} from where it is; a motion starts where the arm is')
 
-    def _start_motion(self, wanted: WantedMotion, task: GoalTask, robot: Robot) -> None:
+    def _start_motion(self, wanted: WantedMotion, task: GoalTask, robot: Robot) -> Steps:
         """Begin the motion to the first goal to which there is one."""
         begin, *task.alternatives = [partial(self._begin_to, wanted, goal, task)
                                      for goal in wanted.goals]
-        begin()
+        return begin()
 
-    def _begin_to(self, wanted: WantedMotion, goal: np.ndarray | Goal, task: GoalTask) -> None:
+    def _begin_to(self, wanted: WantedMotion, goal: np.ndarray | Goal, task: GoalTask) -> Steps:
         robot = self._robot_slot.require()
         if robot is not wanted.robot:
             raise GoalError('the robot description has changed; send the goal again',
                             Reason.MODEL_MISSING)
         if wanted.follows_path(goal):
-            self._motion.along(task, self._way(wanted, goal))
-        elif isinstance(goal, Goal):
-            self._starter.to_goal(goal, task, robot)
-        else:
-            task.q_goal = goal
-            self._motion.to_joints(task)
+            return self._motion.along(task, self._way(wanted, goal))
+        if isinstance(goal, Goal):
+            task.plan.goal = goal
+            return self._motion.to_goal(task)
+        task.plan.q_goal = goal
+        return self._motion.to_joints(task)
 
     def _on_execute(self, handle: ServerGoalHandle) -> None:
         """Check a trajectory that was planned before, and send it."""
@@ -336,7 +338,7 @@ class MoveItMotion:
             self._executions.answer(handle, result, False)
             return
 
-        def start(task: GoalTask, robot: Robot) -> None:
+        def start(task: GoalTask, robot: Robot) -> Steps:
             def plan(start_state: StartState) -> Trajectory:
                 settings = robot.settings
                 received = settings.plan(ReceivedRequest(
@@ -346,18 +348,15 @@ class MoveItMotion:
                     robot.torques.require(received)
                 return received
 
-            task.q_goal = trajectory.end
-            self._motion.begin(task, plan)
+            task.plan.q_goal = trajectory.end
+            return self._motion.execute(task, plan)
 
-        self._begin(self._executions, handle, GoalTask(0, Time(), KIND_NAME), start)
+        self._begin(self._executions, handle, Plan(), start)
 
-    def _begin(self, server: AnsweredActionServer, handle: ServerGoalHandle, task: GoalTask,
-               start: Any) -> None:
+    def _begin(self, server: AnsweredActionServer, handle: ServerGoalHandle, plan: Plan,
+               start: Callable[[GoalTask, Robot], Steps]) -> None:
         """Hand a goal to the goal queue; its final answer ends it."""
-        fresh = self._goals.new(self._node.get_clock().now().to_msg(), KIND_NAME)
-        task.number, task.stamp = fresh.number, fresh.stamp
         key, began, seconds = bytes(handle.goal_id.uuid), monotonic(), 0.0
-        self._open[key] = task
 
         def on_final(task: GoalTask, reason: Reason, sentence: str) -> None:
             del self._open[key]
@@ -365,14 +364,16 @@ class MoveItMotion:
             code = CODES_BY_REASON.get(reason, 'INVALID_GOAL_CONSTRAINTS'
                                        if reason.value.startswith('GOAL_') else 'FAILURE')
             set_error_code(result.error_code, code, sentence)
-            if task.sent is not None and hasattr(result, 'planned_trajectory'):
-                self._write(task.sent, result.trajectory_start, result.planned_trajectory)
+            sent = task.execution.trajectory
+            if sent is not None and hasattr(result, 'planned_trajectory'):
+                self._write(sent, result.trajectory_start, result.planned_trajectory)
                 if code == 'SUCCESS':
                     result.executed_trajectory = result.planned_trajectory
                 result.planning_time = seconds
             server.answer(handle, result, code == 'SUCCESS')
 
-        task.on_final = on_final
+        task = self._open[key] = self._goals.new(
+            self._node.get_clock().now().to_msg(), KIND_NAME, plan=plan, on_final=on_final)
         self._goals.attempt(task, lambda: start(task, self._robot_slot.require()))
         seconds = monotonic() - began
         if not task.final:
@@ -384,11 +385,11 @@ class MoveItMotion:
         """Bring the arm to rest, if it moves for this goal."""
         task = self._open.get(bytes(handle.goal_id.uuid))
         if task is not None:
-            self._motion.cancel(task, 'cancelled by its client')
+            self._ramps.cancel(task, 'cancelled by its client')
 
     def _on_event(self, message: String) -> None:
         if message.data == STOP_EVENT:
-            self._motion.stop_if_possible('stopped by trajectory_execution_event')
+            self._ramps.stop_if_possible('stopped by trajectory_execution_event')
 
     def _refuse(self, code: Any, error: Exception) -> None:
         """Write the error code of what went wrong."""
@@ -413,6 +414,11 @@ class MoveItMotion:
         start.joint_state.name = list(trajectory.joint_names)
         start.joint_state.position = state.q.tolist()
         start.joint_state.velocity = state.qd.tolist()
+
+
+def plan_of(wanted: WantedMotion) -> Plan:
+    """Return the plan of a goal with what a request asks of the planners."""
+    return Plan(limits=wanted.limits, detour_time=wanted.detour_time)
 
 
 def _standing(robot: Robot, q: np.ndarray) -> Trajectory:

@@ -21,7 +21,7 @@ from ik_node.base.text import quote
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.trajectory.sampling import TipWay
 from ik_node.motion.trajectory.trajectory import Trajectory
-from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.intake.context import NodeContext
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.robot.robot import Robot
@@ -96,7 +96,7 @@ UNNAMED_ERROR_CODE = 9000  # UNKNOWN of later versions
 CODE_NAMES_BY_REASON = {Reason.FRAME_MISSING: 'TF_ERROR', Reason.FRAME_UNKNOWN: 'TF_ERROR',
                         Reason.DEADLINE: 'TIMEOUT'}
 
-Begin = Callable[[Any, GoalTask, Robot], np.ndarray]
+Begin = Callable[[Any, GoalTask, Robot], tuple[np.ndarray, Steps]]
 
 
 @dataclass(eq=False)
@@ -147,7 +147,7 @@ class PoseActions:
             return
         self._node, self._robot_slot, self._arm = node, context.robot_slot, context.arm
         self._conversion, self._goals, self._starter = context.conversion, context.goals, starter
-        self._motion, self._prefix = context.motion, context.options.frame_prefix
+        self._ramps, self._prefix = context.ramps, context.options.frame_prefix
         self._open: dict[bytes, OpenGoal] = {}
         self._serve(NavigateToPose, '~/move_to_pose', 'pose', self._to_pose)
         self._serve(NavigateThroughPoses, '~/move_through_poses', 'path', self._through_poses)
@@ -161,42 +161,42 @@ class PoseActions:
 
     def _on_goal(self, server: AnsweredActionServer, handle: ServerGoalHandle, kind: str,
                  begin: Begin) -> None:
-        task = self._goals.new(self._node.get_clock().now().to_msg(), kind)
         key = bytes(handle.goal_id.uuid)
-        goal = self._open[key] = OpenGoal(server, handle, task, monotonic(), np.empty((0, 3)))
-        self._timer.reset()
 
         def on_final(task: GoalTask, reason: Reason, sentence: str) -> None:
             del self._open[key]
             server.answer(handle, _result(server.action_type.Result(), task, reason, sentence),
                           task.state is GoalState.REACHED)
 
-        def start() -> None:
+        def start() -> Steps:
             tree = handle.request.behavior_tree
             if tree:
                 raise GoalError(f'behavior_tree is {quote(tree)}; leave it empty, this node has '
                                 'none', Reason.CALL_INVALID)
-            goal.points = begin(handle.request, task, self._robot_slot.require())
+            goal.points, steps = begin(handle.request, task, self._robot_slot.require())
+            return steps
 
-        task.on_final = on_final
+        task = self._goals.new(self._node.get_clock().now().to_msg(), kind, on_final=on_final)
+        goal = self._open[key] = OpenGoal(server, handle, task, monotonic(), np.empty((0, 3)))
+        self._timer.reset()
         self._goals.attempt(task, start)
 
-    def _to_pose(self, request: Any, task: GoalTask, robot: Robot) -> np.ndarray:
-        self._starter.begin['pose'](request.pose, task, robot)
-        return task.goal.T_base_tip[None, :3, 3]
+    def _to_pose(self, request: Any, task: GoalTask, robot: Robot) -> tuple[np.ndarray, Steps]:
+        steps = self._starter.begin['pose'](request.pose, task, robot)
+        return task.plan.goal.T_base_tip[None, :3, 3], steps
 
-    def _through_poses(self, request: Any, task: GoalTask, robot: Robot) -> np.ndarray:
+    def _through_poses(self, request: Any, task: GoalTask, robot: Robot
+                       ) -> tuple[np.ndarray, Steps]:
         poses = getattr(request.poses, 'goals', request.poses)  # jazzy: without a header
         path = Path(poses=poses, header=poses[0].header) if poses else Path()
         points = self._conversion.path(path, robot)[:, :3, 3]
-        self._starter.begin['path'](path, task, robot)
-        return points
+        return points, self._starter.begin['path'](path, task, robot)
 
     def _on_cancel(self, handle: ServerGoalHandle) -> None:
         """Bring the arm to rest, if it moves for this goal."""
         goal = self._open.get(bytes(handle.goal_id.uuid))
         if goal is not None:
-            self._motion.cancel(goal.task, 'cancelled by its client')
+            self._ramps.cancel(goal.task, 'cancelled by its client')
 
     # ---- feedback -----------------------------------------------------------
 
@@ -219,8 +219,8 @@ class PoseActions:
                                              self._prefix + robot.chain.base_link)
         feedback.current_pose.header.stamp = self._node.get_clock().now().to_msg()
         feedback.navigation_time = Duration(seconds=monotonic() - goal.began).to_msg()
-        paused = goal.task.paused
-        trajectory = goal.task.sent if paused is None else paused.trajectory
+        paused = goal.task.execution.paused
+        trajectory = goal.task.execution.trajectory if paused is None else paused.trajectory
         if trajectory is not None:
             if trajectory is not goal.sent:
                 goal.sent, goal.way = trajectory, TipWay(robot.chain, trajectory)

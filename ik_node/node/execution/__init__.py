@@ -3,8 +3,10 @@
 """
 A plan becomes a trajectory that is sent, watched, stopped.
 
-    motion             Motions of the arm: plan, send, watch, stop
+    motion             Motions to goals: solve, plan, prove, send, supervise
     outputs            How trajectories go out: a topic, an action, or positions
-    pause              Rest on the path, and go on
+    pace               Pause a motion on its path, go on with it, change its speed
+    ramps              Bring the arm to rest: at a stop, or before what it cannot join or meets
+    supervisor         Watches motions, and gives the final answer
     trajectory_sender  When a trajectory begins, so that the controller joins it to the present one
 """

@@ -33,7 +33,7 @@ from ik_node.motion.trajectory import quintic
 from ik_node.motion.trajectory.interpolation import segments
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.motion.trajectory.validate import MIN_TIME_STEP_S
-from ik_node.node.goals.goal_queue import ActiveFlag
+from ik_node.node.goals.queue import ActiveFlag
 from ik_node.node.robot.settings import StartOptions
 from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 from ik_node.ros.controller_manager import ControllerManager, prefix_of
@@ -109,6 +109,9 @@ MAX_POSITION_GAP_S = 0.05  # between positions; after a longer one the next woul
 REST_AFTER_GAP_S = 0.5  # until joint states have shown where the arm is
 
 
+OnEnd = Callable[[Verdict], None]
+
+
 class Late(Exception):
     """A trajectory was not ready in time; nothing was sent."""
 
@@ -121,8 +124,6 @@ class Output(Protocol):
     ----------
     name : str
         Name of the topic or action.
-    on_end : callable
-        Called with the Verdict of the controller on the last trajectory, if it reports one.
     steady : bool
         Whether trajectories may be streamed.
     manager : ControllerManager
@@ -131,7 +132,6 @@ class Output(Protocol):
     """
 
     name: str
-    on_end: Callable[[Verdict], None]
     steady: bool
     manager: ControllerManager
 
@@ -172,9 +172,15 @@ class Output(Protocol):
         """Wait at most `seconds` until all is acknowledged; return whether it is."""
 
 
-def make_output(node: Node, options: StartOptions, active_flag: ActiveFlag) -> Output:
+def make_output(node: Node, options: StartOptions, active_flag: ActiveFlag, on_end: OnEnd
+                ) -> Output:
     """
     Return the output that is asked for, to the controller that is named ('' = without a name).
+
+    Parameters
+    ----------
+    on_end : callable
+        Called with the Verdict of the controller on the last trajectory, if it reports one.
 
     Raises
     ------
@@ -185,7 +191,8 @@ def make_output(node: Node, options: StartOptions, active_flag: ActiveFlag) -> O
     if options.output not in OUTPUT_KINDS:
         raise ParameterError(f'the parameter output is {shown(options.output)}; it must be one '
                              f'of {", ".join(OUTPUT_KINDS)}')
-    return OUTPUT_KINDS[options.output](node, prefix_of(options.controller), active_flag)
+    return OUTPUT_KINDS[options.output](node, prefix_of(options.controller), active_flag,
+                                        on_end)
 
 
 class TopicOutput:
@@ -195,8 +202,10 @@ class TopicOutput:
     message_type: type = JointTrajectory
     topic = 'joint_trajectory'
 
-    def __init__(self, node: Node, prefix: str, active_flag: ActiveFlag) -> None:
+    def __init__(self, node: Node, prefix: str, active_flag: ActiveFlag,
+                 on_end: OnEnd = lambda _verdict: None) -> None:
         self._active_flag = active_flag
+        self._on_end = on_end
         # Depth 1: only the latest message matters, and Fast DDS requests an ACK immediately
         # when the history is full.
         self._publisher = node.create_publisher(self.message_type, f'{prefix}{self.topic}', 1)
@@ -204,7 +213,6 @@ class TopicOutput:
         self.name = self._publisher.topic_name
         self.manager = ControllerManager(node, prefix, lambda: map(
             node_of, node.get_subscriptions_info_by_topic(self.name)))
-        self.on_end: Callable[[Verdict], None] = lambda verdict: None
 
     def listeners(self) -> int:
         """As :meth:`Output.listeners`."""
@@ -258,12 +266,12 @@ class PositionOutput(TopicOutput):
     message_type = Float64MultiArray
     topic = 'commands'
 
-    def __init__(self, node: Node, prefix: str, active_flag: ActiveFlag) -> None:
-        super().__init__(node, prefix, active_flag)
+    def __init__(self, node: Node, prefix: str, active_flag: ActiveFlag, on_end: OnEnd) -> None:
+        super().__init__(node, prefix, active_flag, on_end)
         self._node = node
         # The motion is answered by the thread of the other callbacks.
         self._end = node.create_guard_condition(
-            lambda: self.on_end(Verdict(Reason.OFF_TRACK, self._given_up)))
+            lambda: self._on_end(Verdict(Reason.OFF_TRACK, self._given_up)))
         self._lock = Lock()  # of the attributes below
         self._given_up = ''  # why the rest of a motion was not sent
         self._rests_until = -np.inf  # monotonic, s
@@ -345,14 +353,12 @@ class ActionOutput:
 
     steady = False
 
-    def __init__(self, node: Node, prefix: str, active_flag: ActiveFlag) -> None:
+    def __init__(self, node: Node, prefix: str, active_flag: ActiveFlag, on_end: OnEnd) -> None:
         self._active_flag = active_flag
-        self._action = TrajectoryAction(node, f'{prefix}{ACTION_NAME}',
-                                        lambda verdict: self.on_end(verdict))
+        self._action = TrajectoryAction(node, f'{prefix}{ACTION_NAME}', on_end)
         self.name = self._action.name
         self.manager = ControllerManager(node, prefix, lambda: map(
             node_of, node.get_publishers_info_by_topic(f'{self.name}{FEEDBACK_SUFFIX}')))
-        self.on_end: Callable[[Verdict], None] = lambda verdict: None
 
     def listeners(self) -> int:
         """Return whether a server is there."""

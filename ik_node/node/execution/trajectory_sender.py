@@ -25,6 +25,7 @@ from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.trajectory.validate import validate
 from ik_node.node.execution.outputs import Output
+from ik_node.node.goals.goal import GoalTask
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.arm_state import ArmState, Instant
 
@@ -44,6 +45,7 @@ class TrajectorySender:
         self._output = output
         # The motion before, None at rest, and the present one, until it is seen to be missed.
         self._left: tuple[ActiveTrajectory | None, ActiveTrajectory] | None = None
+        self.sent_for: GoalTask | None = None  # whose trajectory is the last; None: a ramp's
 
     def start_state_now(self) -> StartState:
         """
@@ -79,13 +81,15 @@ class TrajectorySender:
         return max(robot.settings.handover_time, MIN_LEAD_CYCLES * self._arm.cycle)
 
     def send(self, trajectory: Trajectory, robot: Robot, start_state: StartState, at: Instant,
-             limits: MotionLimits, before: float = np.inf, ramp: bool = False) -> Trajectory:
+             limits: MotionLimits, before: float = np.inf, task: GoalTask | None = None
+             ) -> Trajectory:
         """
         Send a trajectory planned `at` an instant; return it as it was sent.
 
-        A `ramp` to rest is sent also if it needs more points than the controller takes.
+        One that is for no `task` is a ramp to rest, which is sent also if it needs more points
+        than the controller takes.
         """
-        trajectory = _thinned(trajectory, robot, limits, ramp)
+        trajectory = _thinned(trajectory, robot, limits, ramp=task is None)
         if start_state.backdating:
             begin = at.now - start_state.backdating
             stamp = at.stamp - round(1e9 * start_state.backdating)
@@ -117,7 +121,7 @@ class TrajectorySender:
         previous = robot.active
         robot.active = ActiveTrajectory(trajectory, begin, limits, stamp)
         robot.diverged = False
-        self._left = None
+        self._left, self.sent_for = None, task
         if start_state.states and start_state.backdating:
             self._left = previous, robot.active
         elif start_state.initial.rests and not start_state.states:

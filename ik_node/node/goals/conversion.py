@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from time import thread_time
+from collections import deque
+from time import monotonic, thread_time
+from typing import Any
 
 from geometry_msgs.msg import PointStamped, Pose, PoseStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Path
@@ -16,7 +18,7 @@ from std_msgs.msg import Header
 from ik_node.base.errors import Reason
 from ik_node.kinematics.arm import link_pose
 from ik_node.motion.requests import RemedyRequest, Rounds, SolveRequest
-from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.goals.goal import GoalTask
 from ik_node.node.robot.robot import Robot
 from ik_node.node.state.arm_state import ArmState
 from ik_node.node.state.frames import Frames
@@ -35,6 +37,7 @@ from ik_node.solver.result import Result
 
 REMEDY_TIME_S = 0.015  # of the processor, to look for what would make a refused goal possible
 FEW_AXES_REASONS = Reason.ORIENTATION_OUT_OF_REACH, Reason.NO_SOLUTION
+MAX_KEPT_SOLVES = 1000
 NORM_ROUNDING = 1e-3  # error of the norm of a quaternion that is written with three digits
 
 
@@ -45,6 +48,8 @@ class GoalConversion:
         self._node = node
         self._arm = arm
         self._frames = frames
+        # Of the last goals: when (monotonic, s) they were solved, and how long (s) that took.
+        self.solves: deque[tuple[float, float]] = deque(maxlen=MAX_KEPT_SOLVES)
 
     def goal(self, kind: str, header: Header, message: PoseStamped | PointStamped,
              robot: Robot) -> Goal:
@@ -93,19 +98,14 @@ class GoalConversion:
                 f'the quaternion of a goal has norm {norm:.4g}; it is normalised, this time and '
                 'whenever it comes again: its sender should do that', once=True)
 
-    def solve(self, goal: Goal, robot: Robot, task: GoalTask | None = None) -> Result:
-        """
-        Solve a goal, starting from the measured joint positions; a task notes the request.
-
-        Raises
-        ------
-        StateError
-            If they are not known.
-
-        """
-        q, _ = self._arm.measured(robot)
+    def solve(self, goal: Goal, robot: Robot, q: np.ndarray,
+              task: GoalTask | None = None) -> Result:
+        """Solve a goal, starting from joint positions `q` (n,); a task notes the request."""
         seeds = [q] if robot.last_answer is None else [q, robot.last_answer]
-        return robot.settings.plan(SolveRequest(goal, np.array(seeds)), task and task.requests)
+        result = robot.settings.plan(SolveRequest(goal, np.array(seeds)), task and task.requests)
+        if task is not None:
+            self.solves.append((monotonic(), result.time))
+        return result
 
     def refusal(self, result: Result, robot: Robot,
                 task: GoalTask | None = None) -> tuple[str, dict[str, str]]:
@@ -136,6 +136,19 @@ class GoalConversion:
         stamp = Time.from_msg(header.stamp, clock_type=self._node.get_clock().clock_type)
         return self._frames.pose_of(header.frame_id, stamp, robot.tree, robot.chain.base_link,
                                     self._arm.joints.positions)
+
+
+def result_values(result: Result) -> dict[str, Any]:
+    """Return what an answer tells of a result."""
+    values = {'solve_time_ms': f'{1e3 * result.time:.3f}', 'restarts': result.restarts,
+              'iterations': result.iterations, 'solution': result.status.value,
+              'position_error_m': f'{result.position_error:.3e}',
+              'orientation_error_rad': f'{result.orientation_error:.3e}'}
+    if result.success:
+        values |= {
+            'limit_margin': lambda: f'{result.limit_margin:.4f}',
+            'smallest_singular_value': lambda: f'{result.smallest_singular_value:.4f}'}
+    return values
 
 
 def _few_axes(result: Result, robot: Robot) -> str:

@@ -22,8 +22,7 @@ from ik_node.motion.following.follower import Follower
 from ik_node.motion.posture_report import warm_up as load_posture_reports
 from ik_node.motion.tool_path.plan import warm_up as load_paths
 from ik_node.motion.trajectory.trajectory import Trajectory
-from ik_node.node.goals.goal_queue import GoalQueue
-from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.robot.robot import Robot
 from ik_node.node.robot.settings import Settings
 from ik_node.solver.warm_up import warm_up_bias, warm_up_search
@@ -79,19 +78,10 @@ class CompilingError(IkNodeError):
 
 
 class Preparation:
-    """
-    Loads or compiles code in a thread of its own, once per process.
+    """Loads or compiles code in a thread of its own, once per process."""
 
-    Parameters
-    ----------
-    node : Node
-    goals : GoalQueue
-
-    """
-
-    def __init__(self, node: Node, goals: GoalQueue) -> None:
+    def __init__(self, node: Node) -> None:
         self._logger = node.get_logger()
-        self._goals = goals
         self._thread: Thread | None = None
         self._loaded: dict[Kernels, Future] = {kernels: Future() for kernels in Kernels}
 
@@ -122,14 +112,12 @@ class Preparation:
         if not self.is_ready(kernels):
             raise CompilingError(kernels)
 
-    def defer(self, task: GoalTask, kernels: Kernels, step: Callable[[], None]) -> bool:
-        """Have a goal wait with a step until this code is loaded; return whether it has to."""
-        if self.is_ready(kernels):
-            return False
-        self._logger.info(f'goal {task.number} waits until the node has compiled what '
-                          f'{kernels.value} need', throttle_duration_sec=10.0)
-        self._goals.wait(task, step, float('inf'))
-        return True
+    def until_loaded(self, task: GoalTask, kernels: Kernels) -> Steps:
+        """Have a goal wait until this code is loaded."""
+        while not self.is_ready(kernels):
+            self._logger.info(f'goal {task.number} waits until the node has compiled what '
+                              f'{kernels.value} need', throttle_duration_sec=10.0)
+            yield
 
     def _load(self, chain: Chain, settings: Settings) -> None:
         with compilation_told(self._logger.info):

@@ -10,8 +10,11 @@ from rclpy.node import Node
 
 from ik_node.node.execution.motion import Motion
 from ik_node.node.execution.outputs import Output
+from ik_node.node.execution.ramps import Ramps
+from ik_node.node.execution.trajectory_sender import TrajectorySender
 from ik_node.node.goals.conversion import GoalConversion
-from ik_node.node.goals.goal_queue import ActiveFlag, GoalQueue
+from ik_node.node.goals.preparation import Preparation
+from ik_node.node.goals.queue import ActiveFlag, GoalQueue
 from ik_node.node.robot.robot import RobotSlot
 from ik_node.node.robot.settings import StartOptions
 from ik_node.node.state.arm_state import ArmState, OtherJoints
@@ -50,8 +53,14 @@ class NodeContext:
         Joints beside the arm in the collision check.
     conversion : GoalConversion
         Messages to goals in the base link.
+    preparation : Preparation
+        Compiled code that goals to poses do not need.
+    sender : TrajectorySender
+        Joins motions to the present one.
+    ramps : Ramps
+        Brings the arm to rest.
     motion : Motion
-        Plans and monitors motions.
+        Plans, sends and supervises motions to goals.
 
     """
 
@@ -67,4 +76,7 @@ class NodeContext:
     arm: ArmState
     others: OtherJoints
     conversion: GoalConversion
+    preparation: Preparation
+    sender: TrajectorySender
+    ramps: Ramps
     motion: Motion

@@ -29,10 +29,8 @@ from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.node.execution.motion import Motion
 from ik_node.node.goals.conversion import GoalConversion
-from ik_node.node.goals.goal_queue import POSE_NUMBER
-from ik_node.node.goals.goal_status import GoalTask
-from ik_node.node.goals.preparation import Kernels
-from ik_node.node.intake.health import Health
+from ik_node.node.goals.goal import GoalTask, Steps
+from ik_node.node.goals.queue import POSE_NUMBER
 from ik_node.node.robot.robot import Robot
 from ik_node.node.state.arm_state import ArmState
 from ik_node.node.state.named_poses import PoseTable
@@ -45,7 +43,7 @@ from ik_node.solver.goal import FREE_AXIS, Goal
 
 MAX_ALTERNATIVES = 50  # poses of which the first that can be reached is wanted
 
-BeginGoal = Callable[[Any, GoalTask, Robot], None]
+BeginGoal = Callable[[Any, GoalTask, Robot], Steps]
 
 
 class GoalStarter:
@@ -56,17 +54,16 @@ class GoalStarter:
     ----------
     begin : dict
         By the names of ik_node.ros.messages.goal_kinds.GOAL_KINDS, but for streams: called with
-        the message, the task and the robot; raises an IkNodeError or NotYet if the goal cannot be
-        begun.
+        the message, the task and the robot; returns the steps of the motion, and raises an
+        IkNodeError or NotYet if the goal cannot be begun.
 
     """
 
     def __init__(self, arm: ArmState, conversion: GoalConversion, motion: Motion,
-                 health: Health, named: PoseTable) -> None:
+                 named: PoseTable) -> None:
         self._arm = arm
         self._conversion = conversion
         self._motion = motion
-        self._health = health
         self._named = named
         self.begin: dict[str, BeginGoal] = {
             'pose': partial(self._to_target, 'pose'),
@@ -86,99 +83,92 @@ class GoalStarter:
         }
 
     def _to_target(self, kind: str, message: PoseStamped | PointStamped, task: GoalTask,
-                   robot: Robot) -> None:
-        task.goal = self._conversion.goal(kind, message.header, message, robot)
-        if kind == 'pose':
-            self._to_pose(task, robot)
-        else:
-            self._solve(task, robot)
+                   robot: Robot) -> Steps:
+        task.plan.goal = self._conversion.goal(kind, message.header, message, robot)
+        return self._to_pose(task, robot) if kind == 'pose' else self._motion.to_goal(task)
 
     def _to_region(self, message: PoseWithCovarianceStamped, task: GoalTask,
-                   robot: Robot) -> None:
-        task.goal = self._conversion.region(message, robot)
-        if task.goal.is_exact:
-            self._to_pose(task, robot)
-        else:
-            self._solve(task, robot)
+                   robot: Robot) -> Steps:
+        task.plan.goal = self._conversion.region(message, robot)
+        return self._to_pose(task, robot) if task.plan.goal.is_exact \
+            else self._motion.to_goal(task)
 
-    def _to_orientation(self, message: QuaternionStamped, task: GoalTask, robot: Robot) -> None:
+    def _to_orientation(self, message: QuaternionStamped, task: GoalTask, robot: Robot) -> Steps:
         T_base_tip = self._conversion.pose(
             message.header, Pose(orientation=message.quaternion), robot)
         q, _ = self._arm.measured(robot)
         T_base_tip[:3, 3] = forward_kinematics(robot.chain, q)[:3, 3]
-        task.goal = Goal(T_base_tip)
-        self._to_pose(task, robot)
+        task.plan.goal = Goal(T_base_tip)
+        return self._to_pose(task, robot)
 
-    def _to_pose(self, task: GoalTask, robot: Robot) -> None:
-        """Move to the full pose of ``task.goal``, as the settings say."""
-        if robot.settings.straight:
-            self._motion.along(task, [task.goal.T_base_tip])
-        else:
-            self._solve(task, robot)
+    def _to_pose(self, task: GoalTask, robot: Robot) -> Steps:
+        """Move to the full pose of ``plan.goal``, as the settings say."""
+        return self._motion.along(task, [task.plan.goal.T_base_tip]) if robot.settings.straight \
+            else self._motion.to_goal(task)
 
-    def _to_joints(self, message: JointState, task: GoalTask, robot: Robot) -> None:
-        q, _ = self._arm.measured(robot)
-        task.q_goal = joints_from_state(message, robot.chain, q)
-        self._motion.to_joints(task)
+    def _to_joints(self, message: JointState, task: GoalTask, robot: Robot) -> Steps:
+        here = self._arm.measured(robot)
+        task.plan.q_goal = joints_from_state(message, robot.chain, here.q)
+        return self._motion.to_joints(task, here)
 
-    def _through_joints(self, message: JointTrajectory, task: GoalTask, robot: Robot) -> None:
+    def _through_joints(self, message: JointTrajectory, task: GoalTask, robot: Robot) -> Steps:
         q, _ = self._arm.measured(robot)
         way = way_points_from_message(message, robot.chain, q)
-        task.q_goal = way.q[-1]
+        task.plan.q_goal = way.q[-1]
         task.values['way_points'] = len(way.q)
-        self._motion.through_joints(task, way)
+        return self._motion.through_joints(task, way)
 
-    def _to_named(self, message: JointState, task: GoalTask, _robot: Robot) -> None:
-        task.q_goal = self._named.positions(message)
+    def _to_named(self, message: JointState, task: GoalTask, _robot: Robot) -> Steps:
+        task.plan.q_goal = self._named.positions(message)
         task.values['named_pose'] = message.name[0]
-        self._motion.to_joints(task)
+        return self._motion.to_joints(task)
 
-    def _along_path(self, message: Path, task: GoalTask, robot: Robot) -> None:
+    def _along_path(self, message: Path, task: GoalTask, robot: Robot) -> Steps:
         if len(message.poses) > MAX_PATH_POSES:
             raise GoalError(f'the path has {len(message.poses)} poses, at most {MAX_PATH_POSES} '
                             'are taken; send it in parts', Reason.PATH_INVALID)
         poses = [*self._conversion.path(message, robot)]
         _note_end(task, poses)
-        self._motion.along(task, poses)
+        return self._motion.along(task, poses)
 
-    def _with_free_axes(self, along: Callable[[Path, GoalTask, Robot], None],
-                        message: MultiDOFJointTrajectory, task: GoalTask, robot: Robot) -> None:
-        path, task.free_axes = path_and_free_axes(message)
-        along(path, task, robot)
+    def _with_free_axes(self, along: Callable[[Path, GoalTask, Robot], Steps],
+                        message: MultiDOFJointTrajectory, task: GoalTask, robot: Robot) -> Steps:
+        path, task.plan.free_axes = path_and_free_axes(message)
+        return along(path, task, robot)
 
     def _along_line(self, message: PoseWithCovarianceStamped, task: GoalTask,
-                    robot: Robot) -> None:
+                    robot: Robot) -> Steps:
         goal = self._conversion.region(message, robot)
         if any(goal.tolerance[:3]) or not {*goal.tolerance[3:]} <= {0.0, FREE_AXIS}:
             raise GoalError('the covariance of a line must be 0, or that of a free rotation about '
                             'an axis, pi squared or more; tolerances are for ~/goal_region',
                             Reason.GOAL_TOLERANCE)
-        task.free_axes = tuple(axis for axis, width in zip(ROTATION_AXES, goal.tolerance[3:])
+        task.plan.free_axes = tuple(axis for axis, width in zip(ROTATION_AXES, goal.tolerance[3:])
                                if width)
         _note_end(task, [goal.T_base_tip])
-        self._motion.along(task, [goal.T_base_tip])
+        return self._motion.along(task, [goal.T_base_tip])
 
-    def _to_first(self, message: Path, task: GoalTask, robot: Robot) -> None:
+    def _to_first(self, message: Path, task: GoalTask, robot: Robot) -> Steps:
         count = len(message.poses)
         if not 0 < count <= MAX_ALTERNATIVES:
             raise GoalError(f'the goal has {count} poses to choose from; 1 to {MAX_ALTERNATIVES} '
                             'are taken', Reason.PATH_INVALID)
 
-        def attempt(number: int, T_base_tip: np.ndarray) -> None:
+        def attempt(number: int, T_base_tip: np.ndarray) -> Steps:
             task.values[POSE_NUMBER] = number
-            task.goal, task.result = Goal(T_base_tip), None
-            self._to_pose(task, robot)
+            task.plan.goal, task.plan.result = Goal(T_base_tip), None
+            return self._to_pose(task, robot)
 
         steps = [partial(attempt, number, T_base_tip)
                  for number, T_base_tip in enumerate(self._conversion.path(message, robot), 1)]
         task.alternatives, task.refusals = steps[1:], []
-        steps[0]()
+        return steps[0]()
 
-    def _along_pose_array(self, message: PoseArray, task: GoalTask, robot: Robot) -> None:
-        self._along_arc(Path(header=message.header, poses=[
+    def _along_pose_array(self, message: PoseArray, task: GoalTask, robot: Robot) -> Steps:
+        return self._along_arc(Path(header=message.header, poses=[
             PoseStamped(pose=pose) for pose in message.poses]), task, robot)
 
-    def _along_arc(self, message: Path, task: GoalTask, robot: Robot) -> None:
+    def _along_arc(self, message: Path, task: GoalTask, robot: Robot) -> Steps:
         poses = [*self._conversion.path(message, robot)]
         _note_end(task, poses)
 
@@ -194,45 +184,15 @@ class GoalStarter:
                                 'send its start, too, or wait', Reason.PATH_INVALID)
             return ArcPoses(forward_kinematics(robot.chain, start.q), *poses)
 
-        self._motion.along(task, arc)
+        return self._motion.along(task, arc)
 
-    def home(self, task: GoalTask, robot: Robot) -> None:
+    def home(self, task: GoalTask, robot: Robot) -> Steps:
         """Begin the motion to the preferred posture."""
-        task.q_goal = robot.settings.solver.preferred.copy()
-        self._motion.to_joints(task)
-
-    def to_goal(self, goal: Goal, task: GoalTask, robot: Robot) -> None:
-        """Begin the motion of the joints to a goal."""
-        task.goal = goal
-        self._solve(task, robot)
-
-    def _solve(self, task: GoalTask, robot: Robot) -> None:
-        """Solve for ``task.goal`` and move there."""
-        if not task.goal.is_exact and self._motion.preparation.defer(
-                task, Kernels.FREE_AXES, lambda: self._solve(task, robot)):
-            return
-        result = task.result = self._conversion.solve(task.goal, robot, task)
-        self._health.solved(result.time)
-        task.values |= {
-            'solve_time_ms': f'{1e3 * result.time:.3f}', 'restarts': result.restarts,
-            'iterations': result.iterations, 'solution': result.status.value,
-            'position_error_m': f'{result.position_error:.3e}',
-            'orientation_error_rad': f'{result.orientation_error:.3e}'}
-        if task.alternatives and (task.nearest or not result.success) \
-                or task.refusals and not result.success:
-            raise GoalError(result.message, result.status)  # of one pose of several
-        if not result.success:
-            sentence, remedies = self._conversion.refusal(result, robot, task)
-            task.values |= remedies
-            raise GoalError(sentence, result.status)
-        task.values |= {
-            'limit_margin': lambda: f'{result.limit_margin:.4f}',
-            'smallest_singular_value': lambda: f'{result.smallest_singular_value:.4f}'}
-        robot.last_answer = task.q_goal = result.q
-        self._motion.to_joints(task)
+        task.plan.q_goal = robot.settings.solver.preferred.copy()
+        return self._motion.to_joints(task)
 
 
 def _note_end(task: GoalTask, poses: list[np.ndarray]) -> None:
     """Note where a path ends, for the markers of a path that cannot be followed."""
     if poses:
-        task.goal = Goal(poses[-1])
+        task.plan.goal = Goal(poses[-1])

@@ -19,9 +19,9 @@ from std_srvs.srv import Trigger
 
 from ik_node.base.errors import GoalError, IkNodeError, Reason
 from ik_node.motion.tool_path.path import MAX_PATH_POSES
-from ik_node.node.execution.motion import Motion
-from ik_node.node.goals.goal_queue import GoalQueue
-from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.execution.ramps import Ramps
+from ik_node.node.goals.goal import GoalTask, Steps
+from ik_node.node.goals.queue import GoalQueue
 from ik_node.node.intake.goal_starter import BeginGoal, GoalStarter
 from ik_node.node.intake.health import Health
 from ik_node.node.robot.robot import Robot, RobotSlot
@@ -168,10 +168,10 @@ class GoalSubscriptions:
         self._goals.work_queue.later(self._goals.process)
         return task
 
-    def _begin(self, goal: ArrivedGoal, task: GoalTask) -> None:
+    def _begin(self, goal: ArrivedGoal, task: GoalTask) -> Steps:
         robot = self._robot_slot.require()
         self._stamps.checked(goal.message.header.stamp, robot.settings.max_goal_age, goal.info)
-        goal.begin(goal.message, task, robot)
+        return goal.begin(goal.message, task, robot)
 
 
 def read_if_short(kind: type, begin: BeginGoal) -> ReadGoal:
@@ -193,7 +193,7 @@ def read_if_short(kind: type, begin: BeginGoal) -> ReadGoal:
 
 def refusing(sentence: str) -> BeginGoal:
     """Return what refuses a path."""
-    def refuse(_message: Any, _task: GoalTask, _robot: Robot) -> None:
+    def refuse(_message: Any, _task: GoalTask, _robot: Robot) -> Steps:
         raise GoalError(sentence, Reason.PATH_INVALID)
 
     return refuse
@@ -210,11 +210,11 @@ class Stopping:
     its sender did not know.  An arm that comes to rest already is left to it.
     """
 
-    def __init__(self, node: Node, goals: GoalQueue, motion: Motion, intake: GoalSubscriptions
+    def __init__(self, node: Node, goals: GoalQueue, ramps: Ramps, intake: GoalSubscriptions
                  ) -> None:
         self._node = node
         self._goals = goals
-        self._motion = motion
+        self._ramps = ramps
         self._intake = intake
         # Lost ones are not sent again by the middleware, but by their sender, at once.
         tell_origin(node.create_subscription(Empty, '~/halt', self._on_halt, BEST_EFFORT_QOS))
@@ -224,7 +224,7 @@ class Stopping:
         sent_at = self._goals.precedence.of_request(*request_origin(self._node, request))
         stops = self._stops(sent_at)
         try:
-            response.message = self._motion.stop(Reason.STOPPED, STOP_SENTENCE, stops)
+            response.message = self._ramps.stop(Reason.STOPPED, STOP_SENTENCE, stops)
             response.success = True
         except IkNodeError as error:
             response.success, response.message = False, str(error)
@@ -235,7 +235,7 @@ class Stopping:
     def _on_halt(self, _message: Empty, info: MessageInfo) -> None:
         stops = self._stops(self._goals.precedence.of_message(info))
         try:
-            self._motion.stop(Reason.STOPPED, STOP_SENTENCE, stops)
+            self._ramps.stop(Reason.STOPPED, STOP_SENTENCE, stops)
         except IkNodeError as error:
             self._node.get_logger().error(f'halt: {error}', throttle_duration_sec=1.0)
 

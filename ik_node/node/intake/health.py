@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from time import monotonic
 from typing import Any
 
@@ -50,16 +50,12 @@ class Health:
         self._active_flag = context.active_flag
         self._duplicates = context.duplicates
         self._last_report = monotonic()
-        self._solves: deque[tuple[float, float]] = deque(maxlen=1000)
+        self._conversion = context.conversion
         self.lost = self.lost_clouds = 0
         self._told: Counter[Check] = Counter()
         self._told_contact: tuple[str, str] | None = None
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         PeriodicReport(node, steady_clock(), self._report, self._readiness)
-
-    def solved(self, seconds: float) -> None:
-        """Note how long a solve took."""
-        self._solves.append((monotonic(), seconds))
 
     # ---- the report ---------------------------------------------------------
 
@@ -141,7 +137,8 @@ class Health:
     def _load(self, robot: Robot, values: dict[str, Any], late: float) -> Findings:
         """Check solve time, delays and failed goals."""
         findings, settings, status = [], robot.settings, self._goals.status
-        recent = [took for at, took in self._solves if monotonic() - at < RECENT_TIME_S]
+        recent = [took for at, took in self._conversion.solves
+                  if monotonic() - at < RECENT_TIME_S]
         if recent:
             p50, p99 = np.percentile(recent, (50, 99))
             values |= {'solve_time_ms_p50': f'{1e3 * p50:.3f}',

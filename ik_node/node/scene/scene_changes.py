@@ -23,9 +23,8 @@ from rclpy.task import Future
 from ik_node.base.errors import IkNodeError, ParameterError, Reason
 from ik_node.collision.distances.certificate import Contact
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
-from ik_node.node.execution.motion import Motion
-from ik_node.node.goals.goal_queue import GoalQueue
-from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.execution.ramps import Ramps
+from ik_node.node.goals.goal import GoalTask
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.scene.scene_draft import (
     Abandoned,
@@ -84,12 +83,12 @@ class SceneChanges:
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, services: SceneServices,
-                 goals: GoalQueue, motion: Motion, make: MakeSettings,
+                 ramps: Ramps, make: MakeSettings,
                  show: Callable[[], None], others: OtherJoints) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._services = services
-        self._motion = motion
+        self._ramps = ramps
         self._make, self._show, self._others = make, show, others
         self._topics: dict[Subscription, SceneTopic] = {}
         self._copies = OneCopy()
@@ -104,7 +103,6 @@ class SceneChanges:
         self._timer = node.create_timer(BRAKE_PERIOD_S, self._brake, clock=steady_clock())
         self._timer.cancel()
         self._watch = node.create_timer(others.period, self._on_watch, clock=steady_clock())
-        goals.waits_for_scene = self.waits
 
     # ---- what comes ---------------------------------------------------------
 
@@ -294,7 +292,7 @@ class SceneChanges:
             self._under_way = []
             self._waiting.extendleft(reversed(messages))
         elif built is not None and built.settings is not None \
-                and self._motion.motion_to_recheck not in (None, built.active):
+                and self._ramps.motion_to_recheck not in (None, built.active):
             Thread(target=self._check_beside, args=(built,), daemon=True).start()
             return
         else:
@@ -335,7 +333,7 @@ class SceneChanges:
     def _brake(self) -> None:
         """Bring the arm to rest before what its motion meets, as soon as that is possible."""
         active, contact = self._meets
-        if self._motion.motion_to_recheck is not active or self._motion.brake_before(contact):
+        if self._ramps.motion_to_recheck is not active or self._ramps.brake_before(contact):
             self._timer.cancel()
 
     def _end(self, messages: list[SceneMessage]) -> None:

@@ -23,8 +23,7 @@ from ik_node.kinematics.links import elsewhere, link_poses, links_moved
 from ik_node.model.description.shapes import link_shapes
 from ik_node.motion.trajectory.sampling import tip_path
 from ik_node.motion.trajectory.trajectory import Trajectory
-from ik_node.node.goals.goal_queue import GoalQueue
-from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.goals.goal import GoalTask
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.show.scene_display import PublisherEventCallbacks
 from ik_node.node.state.arm_state import ArmState
@@ -99,8 +98,8 @@ class Display:
     Each message has the whole scene.  Markers are only made while somebody subscribes.
     """
 
-    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, goals: GoalQueue,
-                 frame_prefix: str) -> None:
+    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, frame_prefix: str
+                 ) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._arm = arm
@@ -115,7 +114,6 @@ class Display:
         self._markers = node.create_publisher(
             MarkerArray, '~/markers', LATCHED_QOS, event_callbacks=PublisherEventCallbacks and
             PublisherEventCallbacks(matched=self._on_matched))
-        goals.status.on_report = self._on_report
 
     def preview(self, scene: Scene, robot: Robot) -> None:
         """Show a scene until the next goal or preview."""
@@ -155,7 +153,8 @@ class Display:
 
     # ---- goals --------------------------------------------------------------
 
-    def _on_report(self, task: GoalTask, sentence: str) -> None:
+    def on_report(self, task: GoalTask, sentence: str) -> None:
+        """Show a goal that was answered."""
         robot = self._robot_slot.robot
         if robot is None or task.state is GoalState.SUPERSEDED:
             return  # the newer goal is shown
@@ -163,13 +162,13 @@ class Display:
             self._follow(task, sentence, robot)
 
     def _follow(self, task: GoalTask, sentence: str, robot: Robot) -> None:
-        goal = task.goal
-        if goal is None and task.q_goal is not None:
-            goal = Goal(forward_kinematics(robot.chain, task.q_goal))
+        goal = task.plan.goal
+        if goal is None and task.plan.q_goal is not None:
+            goal = Goal(forward_kinematics(robot.chain, task.plan.q_goal))
         if task.state is GoalState.ACCEPTED:
             self._show(Scene() if goal is None  # a stream
                        else under_way(task, goal, robot.active.trajectory, robot), robot, task)
-        elif goal is None or (task.attempts and task is not self._task):
+        elif goal is None or (task.execution.attempts and task is not self._task):
             return  # nothing to show, or a newer goal is shown
         elif task.state is not GoalState.REACHED:
             self._show(refused(task, goal, sentence, robot), robot, task)
@@ -241,8 +240,8 @@ class Display:
 
 def refused(task: GoalTask, goal: Goal, sentence: str, robot: Robot) -> Scene:
     """Return the scene of a goal that is not reached; if its posture collides, with that."""
-    contact = () if task.result is None else contact_of(task.result, robot)
-    return Scene(goal, Colour.RED, sentence, q=task.result.q if contact else None,
+    contact = () if task.plan.result is None else contact_of(task.plan.result, robot)
+    return Scene(goal, Colour.RED, sentence, q=task.plan.result.q if contact else None,
                  contact=contact)
 
 
@@ -257,6 +256,6 @@ def contact_of(result: Result, robot: Robot) -> tuple[str, ...]:
 
 def under_way(task: GoalTask, goal: Goal, trajectory: Trajectory, robot: Robot) -> Scene:
     """Return the scene of a goal with the motion that leads there."""
-    found = task.result or Posture(robot.chain, trajectory.end, trajectory.start.q)
+    found = task.plan.result or Posture(robot.chain, trajectory.end, trajectory.start.q)
     return Scene.of(goal, judge(found, robot.settings.thresholds), trajectory.end,
                     tip_path(robot.chain, trajectory))

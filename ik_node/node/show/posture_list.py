@@ -14,11 +14,11 @@ from std_srvs.srv import Trigger
 from ik_node.base.errors import GoalError
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.posture_report import PostureReport, postures_of, report_posture
-from ik_node.node.execution.motion import Motion
+from ik_node.node.execution.trajectory_sender import TrajectorySender
+from ik_node.node.goals.answers import numbers
 from ik_node.node.goals.conversion import GoalConversion
-from ik_node.node.goals.goal_queue import WorkQueue
-from ik_node.node.goals.goal_status import numbers
-from ik_node.node.goals.preparation import Kernels
+from ik_node.node.goals.preparation import Kernels, Preparation
+from ik_node.node.goals.queue import WorkQueue
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.show.preview import Asked, COLOUR_LEVELS, Preview
 from ik_node.ros.middleware.qos import LATCHED_QOS
@@ -47,11 +47,12 @@ class PostureList:
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, conversion: GoalConversion,
-                 motion: Motion, preview: Preview, work_queue: WorkQueue) -> None:
+                 preparation: Preparation, sender: TrajectorySender, preview: Preview,
+                 work_queue: WorkQueue) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._conversion = conversion
-        self._motion = motion
+        self._preparation, self._sender = preparation, sender
         self._preview = preview
         self._work_queue = work_queue
         self._listing: Listing | None = None
@@ -70,9 +71,9 @@ class PostureList:
     def _begin(self) -> str:
         """Find the postures, and return how many there are; a newer list ends an older one."""
         asked, robot = self._preview.asked(), self._robot_slot.require()
-        self._motion.preparation.require(Kernels.POSTURES)
-        start = self._motion.sender.start_state_now()
-        result = self._conversion.solve(asked.goal, robot)
+        self._preparation.require(Kernels.POSTURES)
+        start = self._sender.start_state_now()
+        result = self._conversion.solve(asked.goal, robot, start.initial.q)
         postures = postures_of(robot.settings.solver, asked.goal, result.seed)
         if not postures:
             raise GoalError(self._conversion.refusal(result, robot)[0], result.status)

@@ -21,10 +21,12 @@ from std_srvs.srv import Trigger
 
 from ik_node.base.errors import GoalError, IkNodeError, Reason
 from ik_node.motion.trajectory.trajectory import Trajectory
-from ik_node.node.execution.motion import Motion
+from ik_node.node.execution.trajectory_sender import TrajectorySender
+from ik_node.node.goals import plans
+from ik_node.node.goals.answers import numbers
 from ik_node.node.goals.conversion import GoalConversion
-from ik_node.node.goals.goal_status import GoalTask, numbers
-from ik_node.node.goals.preparation import Kernels
+from ik_node.node.goals.goal import GoalTask, Plan
+from ik_node.node.goals.preparation import Kernels, Preparation
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.show.display import contact_of, Display, Scene, under_way
 from ik_node.node.state.arm_state import ArmState
@@ -65,12 +67,13 @@ class Preview:
     """Solves poses and positions as if they were goals, and shows the outcome; nothing moves."""
 
     def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState,
-                 conversion: GoalConversion, motion: Motion, display: Display) -> None:
+                 conversion: GoalConversion, preparation: Preparation,
+                 sender: TrajectorySender, display: Display) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._arm = arm
         self._conversion = conversion
-        self._motion = motion
+        self._preparation, self._sender = preparation, sender
         self._display = display
         self._asked: Asked | None = None
         self._search: Search | None = None
@@ -94,8 +97,8 @@ class Preview:
             goal = self._conversion.goal(kind, header, message, robot)
             self._asked = Asked(message.header.stamp, stamp, kind, goal)
             if not goal.is_exact:
-                self._motion.preparation.require(Kernels.FREE_AXES)
-            result = self._conversion.solve(goal, robot)
+                self._preparation.require(Kernels.FREE_AXES)
+            result = self._conversion.solve(goal, robot, self._arm.measured(robot).q)
             report, remedies = judge(result, robot.settings.thresholds), {}
             if not result.success:
                 sentence, remedies = self._conversion.refusal(result, robot)
@@ -179,17 +182,20 @@ class Preview:
         _, stamp, kind, goal = self.asked()
         self._end_search()
         robot = self._robot_slot.require()
-        task = GoalTask(0, Time(), kind, goal=goal)
-        if self._motion.is_there(task, robot, self._arm.measured(robot)[0]):
+        task = GoalTask(0, Time(), kind, plan=Plan(goal))
+        here = self._arm.measured(robot)
+        if plans.is_there(task, robot, here.q):
             raise GoalError('the arm is there already', Reason.ALREADY_THERE)
         if kind == 'pose' and robot.settings.straight:
-            return self._show_plan(task, self._motion.planned(
-                self._motion.plans.along(task, [goal.T_base_tip])), robot)
-        result = task.result = self._conversion.solve(goal, robot)
+            self._preparation.require(Kernels.PATHS)
+            planner = plans.along(task, robot, [goal.T_base_tip])
+            return self._show_plan(task, planner(self._sender.start_state_now()), robot)
+        result = task.plan.result = self._conversion.solve(goal, robot, here.q)
         if not result.success:
             raise GoalError(self._conversion.refusal(result, robot)[0], result.status)
-        task.q_goal = result.q
-        planning = self._motion.planned_to_joints(task)
+        task.plan.q_goal = result.q
+        planning = plans.planned_to_joints(task, robot, self._sender.start_state_now(),
+                                           self._preparation)
         if planning.done():
             return self._show_plan(task, planning.result(), robot)
         self._search = Search(stamp, task, robot, planning)
@@ -199,10 +205,10 @@ class Preview:
 
     def _show_plan(self, task: GoalTask, trajectory: Trajectory, robot: Robot) -> str:
         """Display a motion, and return a description."""
-        scene = under_way(task, task.goal, trajectory, robot)
+        scene = under_way(task, task.plan.goal, trajectory, robot)
         length = np.linalg.norm(np.diff(scene.path, axis=0), axis=1).sum()
         way = ', around obstacles' if 'detour' in task.values else ''
-        part = '' if task.interruption is None else f'; as far as it can: {task.interruption}'
+        part = f'; as far as it can: {task.plan.interruption}' if task.plan.interruption else ''
         plan = f'{trajectory.duration:.2f} s, {length:.3f} m of the tip{way}{part}'
         self._display.preview(replace(scene, sentence='; '.join(filter(None, (
             plan, scene.sentence)))), robot)
@@ -225,7 +231,7 @@ class Preview:
             if self._robot_slot.robot is not robot:
                 raise GoalError('the robot description changed during the search; ask again',
                                 Reason.MODEL_MISSING)
-            task.result = None  # another posture may have been easier to get to
+            task.plan.result = None  # another posture may have been easier to get to
             sentence = self._show_plan(task, trajectory, robot)
         except Exception as error:  # noqa: BLE001 - a search never goes without an answer
             reason, sentence = self.explained(error)

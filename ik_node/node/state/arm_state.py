@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
+from typing import NamedTuple
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
@@ -25,7 +26,7 @@ from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.motion.trajectory.controller_rules import UpdatePeriodEstimator
 from ik_node.node.robot.collisions import assumed_positions
 from ik_node.node.robot.robot import Robot, RobotSlot
-from ik_node.node.robot.settings import Settings, StartOptions
+from ik_node.node.robot.settings import StartOptions
 from ik_node.node.state.clocks import CallbackDelay, message_age, SMALLEST_JUMP_S, TimeJumps
 from ik_node.node.state.health_checks import Check
 from ik_node.ros.messages.conversion import pose_stamped
@@ -44,7 +45,6 @@ POINT_TIME_S = 2e-5  # to write and read each trajectory point
 VELOCITY_MARGIN = 1.2  # times its limit: no joint is faster, so the state is invalid
 STATE_DELAY_S = 0.1  # of a joint state, during which the joint moves on
 LEAP_MEMORY_S = 1.0  # after a leap, until joint states are trusted again
-SAME_MOMENT_S = 2e-3  # in which a goal asks several times for the measured state
 MAX_STATE_BYTES = 2**18  # some thousand joints; longer joint states are not read
 
 
@@ -64,6 +64,13 @@ class Instant:
 
     now: float
     stamp: int | None
+
+
+class MeasuredState(NamedTuple):
+    """Measured joint positions and velocities, (n,)."""
+
+    q: np.ndarray
+    qd: np.ndarray
 
 
 class ArmState:
@@ -91,8 +98,6 @@ class ArmState:
         self._transit = 0.0  # s that the latest joint state took to us
         self._later = 0.0  # s that a trajectory was later than joint states are ...
         self._later_time = -np.inf  # ... and when
-        # what :meth:`measured` returned, for which settings, and when
-        self._measured: tuple[np.ndarray, np.ndarray, Settings, float] | None = None
         self._leap = ''
         self._leap_time = -np.inf
         self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
@@ -100,7 +105,6 @@ class ArmState:
             JointState, 'joint_states', self._on_bytes, BEST_EFFORT_QOS, raw=True)
 
     def _on_bytes(self, data: bytes, info: MessageInfo) -> None:
-        self._measured = None
         still = self._delay.stood_still()
         now = monotonic() - (message_age(info, still) if still else 0.0)
         message = self._read(data, now)
@@ -256,9 +260,9 @@ class ArmState:
     def _given(self) -> float:
         return self._robot_slot.require().settings.controller_period
 
-    def fresh(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    def fresh(self, robot: Robot) -> MeasuredState:
         """
-        Return fresh and possible q and qd of the chain, each (n,).
+        Return fresh and possible q and qd of the chain.
 
         Raises
         ------
@@ -288,9 +292,9 @@ class ArmState:
             raise StateError(f'joint {quote(chain.joint_names[k])} reports a velocity of '
                              f'{qd[k]:.4g}, its limit is {limits[k]:.4g}; '
                              'are the units of the joint states right?', Reason.STATE_INVALID)
-        return q, qd
+        return MeasuredState(q, qd)
 
-    def startable(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    def startable(self, robot: Robot) -> MeasuredState:
         """
         Return fresh q and qd of the chain, within (or just outside) its limits.
 
@@ -304,7 +308,8 @@ class ArmState:
 
         """
         chain, settings = robot.chain, robot.settings
-        q, qd = self.fresh(robot)
+        here = self.fresh(robot)
+        q = here.q
         if monotonic() - self._leap_time < LEAP_MEMORY_S:
             raise self._leap_error()
         k, excess = _farthest_outside(chain, q)
@@ -316,27 +321,17 @@ class ArmState:
                 f'{unit} outside its limits [{chain.lower[k]:.4g}, {chain.upper[k]:.4g}], the '
                 f'threshold is {tolerance:g} {unit}; bring it back by hand, or raise '
                 'motion.start_tolerance', Reason.START_OUT_OF_LIMITS)
-        return q, qd
+        return here
 
-    def measured(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Return :meth:`startable`, with a warning if a joint is just outside its limits.
-
-        Asked again within SAME_MOMENT_S, while no joint state came, it is not checked anew.
-        """
-        chain = robot.chain
-        if self._measured is not None:
-            q, qd, settings, time = self._measured
-            if settings is robot.settings and monotonic() - time < SAME_MOMENT_S:
-                return q.copy(), qd.copy()
-        q, qd = self.startable(robot)
-        k, excess = _farthest_outside(chain, q)
+    def measured(self, robot: Robot) -> MeasuredState:
+        """Return :meth:`startable`, with a warning if a joint is just outside its limits."""
+        chain, here = robot.chain, self.startable(robot)
+        k, excess = _farthest_outside(chain, here.q)
         if excess > 0.0:
             self._node.get_logger().warning(
                 f'joint {quote(chain.joint_names[k])} starts {excess:.2g} outside its limits; '
                 'it moves inward', throttle_duration_sec=5.0)
-        self._measured = q, qd, robot.settings, monotonic()
-        return q.copy(), qd.copy()
+        return here
 
     def measured_ago(self, robot: Robot) -> float:
         """Return the age (s) of the last q, including its transit time if known."""

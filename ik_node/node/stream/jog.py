@@ -23,9 +23,9 @@ from ik_node.base.text import quote
 from ik_node.kinematics.links import link_pose, path_between
 from ik_node.model.chain import Chain
 from ik_node.motion.following.jog import JogCommand, JogOptions
-from ik_node.node.execution.motion import Motion
+from ik_node.node.execution.ramps import Ramps
 from ik_node.node.goals.conversion import GoalConversion
-from ik_node.node.goals.goal_queue import GoalQueue
+from ik_node.node.goals.queue import GoalQueue
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.clocks import FUTURE_SLACK_S, StampCheck
 from ik_node.node.stream.stream import Feed, Stream, StreamedMessage
@@ -92,12 +92,12 @@ class Jog:
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, conversion: GoalConversion,
-                 goals: GoalQueue, motion: Motion, stamps: StampCheck, stream: Stream) -> None:
+                 goals: GoalQueue, ramps: Ramps, stamps: StampCheck, stream: Stream) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._conversion = conversion
         self._goals = goals
-        self._motion = motion
+        self._ramps = ramps
         self._stamps = stamps
         self._stream = stream
         self._paused = False
@@ -174,7 +174,7 @@ class Jog:
         current = self._goals.current
         if request.data and current is not None and current.kind == JOG_KIND:
             try:
-                response.message += '; ' + self._motion.stop(
+                response.message += '; ' + self._ramps.stop(
                     Reason.STOPPED, 'stopped by ~/pause_servo')
             except IkNodeError as error:
                 response.success, response.message = False, str(error)

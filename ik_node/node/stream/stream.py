@@ -24,7 +24,7 @@ from ik_node.motion.following.options import FollowerOutput, Phase
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.motion.trajectory.validate import validate
 from ik_node.node.execution.outputs import Commands
-from ik_node.node.goals.goal_status import GoalTask
+from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.preparation import Kernels
 from ik_node.node.intake.context import NodeContext
 from ik_node.node.robot.robot import Robot
@@ -219,9 +219,11 @@ class Stream:
         self._arm = context.arm
         self._conversion = context.conversion
         self._goals = context.goals
-        self._motion = context.motion
+        self._preparation, self._sender = context.preparation, context.sender
+        self._ramps = context.ramps
         self._stamps = context.stamps
         self._output = context.output
+        self._active_flag = context.active_flag
         self._kind = options.stream_output
         if self._kind not in STREAM_OUTPUTS:
             raise ParameterError(f'the parameter stream.output is {shown(self._kind)}; it must be '
@@ -275,7 +277,7 @@ class Stream:
             sender.rejected = np.inf
             task = sender.task = self._goals.new(message.stamp, message.kind, message.sent_at)
             task.values['last_stamp'] = stamp_text(message.stamp)
-            self._goals.attempt(task, lambda: self._begin(task, sender))
+            self._goals.attempt(task, lambda: self._run(task, sender))
 
     def _leave_out(self, message: StreamedMessage, sender: Sender, pause: float) -> None:
         """Answer what comes late as a goal, unless it belongs to what was answered already."""
@@ -306,27 +308,34 @@ class Stream:
 
     # ---- a session ----------------------------------------------------------
 
-    def _begin(self, task: GoalTask, sender: Sender) -> None:
+    def _run(self, task: GoalTask, sender: Sender) -> Steps:
+        """Begin a session as soon as it can, and judge it until its end."""
+        while not self._begin(task, sender):
+            yield
+        while True:
+            yield
+            self._judge()
+
+    def _begin(self, task: GoalTask, sender: Sender) -> bool:
+        """Begin a session; return False if it has to wait."""
         robot, now, message = self._robot_slot.require(), monotonic(), sender.message
-        self._motion.preparation.require(Kernels.STREAMS)
+        self._preparation.require(Kernels.STREAMS)
         message.read()  # refused before anything moves
         q, qd = self._arm.measured(robot)
         if not self._ready(now):
-            self._goals.wait(task, lambda: self._begin(task, sender), np.inf)
-            return
+            return False
         other = self._session
         if other is not None and (not other.task.final or self._commands is not None):
             session = Session(task, robot, MotionState.at_rest(q), now, self._lead(robot),
                               self._stamped(robot))
             session.join(other)
-        elif self._commands is None and self._motion.waits_for_rest(task, robot, qd):
-            self._goals.wait(task, lambda: self._begin(task, sender), np.inf)
-            return
+        elif self._commands is None and self._ramps.must_rest_first(task, robot, qd):
+            return False
         else:
             session = self._session_from(task, robot, q, qd, now)
         if self._commands is not None:
-            task.halt = session.halt
-        task.ends_alone = self._commands is None  # as each of its trajectories does
+            task.execution.halt = session.halt
+        task.execution.ends_alone = self._commands is None  # as each of its trajectories does
         if robot.settings.stream_stamped and self._commands is None \
                 and not self._arm.clocks_agree():
             self._node.get_logger().warning(
@@ -337,14 +346,14 @@ class Stream:
         self._set_rate(session)
         self._timer.reset()
         self._session = session
-        self._goals.under_way(task, self._judge, 'follows the stream'
-                              if task.kind == STREAM_KIND else 'jogs')
+        self._goals.under_way(task, 'follows the stream' if task.kind == STREAM_KIND else 'jogs')
+        return True
 
     def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
                       now: float) -> Session:
         """Return a session that leaves the present motion, or starts at the measured state."""
-        self._motion.sender.detect_missed_join(robot, q)
-        start_state = self._motion.sender.start_state(robot, q, qd, self._arm.instant())
+        self._sender.detect_missed_join(robot, q)
+        start_state = self._sender.start_state(robot, q, qd, self._arm.instant())
         lead, stamped = self._lead(robot), self._stamped(robot)
         if not len(start_state.times):
             # The controller may hold the arm slightly off; the look-ahead covers that.
@@ -377,7 +386,9 @@ class Stream:
     def _cycle(self) -> None:
         session = self._session
         if not session.task.final:
-            self._goals.attempt(session.task, self._command)
+            with self._goals.answered(session.task):
+                self._active_flag.require()
+                self._command()
         elif self._commands is None:
             self._close()  # the goal that superseded it moves the arm
         else:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 import gc
 import os
@@ -165,3 +166,11 @@ class PeriodicReport:
         if state != self._last or self._checks >= CHECKS_PER_REPORT:
             self._last, self._checks = state, 0
             self._publish()
+
+
+def in_thread(call: Callable[..., object], *arguments: object) -> Future:
+    """Return the future result of a call that is made in another thread."""
+    thread = ThreadPoolExecutor(1, 'plan')
+    result = thread.submit(call, *arguments)
+    thread.shutdown(wait=False)  # it ends with the call
+    return result

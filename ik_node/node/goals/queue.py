@@ -5,19 +5,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
 from time import monotonic
 import traceback
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Time
-import numpy as np
 from rclpy.node import Node
 
 from ik_node.base.errors import IkNodeError, Reason
-from ik_node.node.goals.goal_status import GoalTask, StatusReporter
+from ik_node.node.goals.answers import OnFinal, OnReport, StatusReporter
+from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.robot.robot import RobotSlot
 from ik_node.node.state.duplicate_names import DuplicateNames
 from ik_node.node.state.frames import NotYet
@@ -27,6 +28,7 @@ from ik_node.ros.middleware.clocks import steady_clock
 from ik_node.solver.remedy import remedy_values, with_best
 
 Slice = Callable[[], None]
+Begin = Callable[[], Steps | None]
 
 
 class WorkQueue:
@@ -108,25 +110,9 @@ LATE_ANSWERS = {
                  'it was sent before a stop, and came after it'),
     AFTER_GOAL: (GoalState.SUPERSEDED, Reason.SUPERSEDED,
                  'it was sent before a newer goal, and came after it')}
+DONE, NO_STEPS = object(), iter(())
 POSE_NUMBER = 'pose_number'  # which of several poses, in the answer
 MAX_TOLD_REFUSALS = 5  # of the ways to do a goal
-
-Step = Callable[[], None]
-
-
-class QueuedGoal(NamedTuple):
-    """A goal and its next step; it is retried until `patience` (monotonic s; None = unset)."""
-
-    task: GoalTask
-    step: Step
-    patience: float | None = None
-
-
-class ActiveGoal(NamedTuple):
-    """The active goal; `judge` is called until it ends."""
-
-    task: GoalTask
-    judge: Step
 
 
 class RefusedGoal(NamedTuple):
@@ -142,14 +128,16 @@ class GoalQueue:
     Holds at most one active goal and one that waits.
 
     When several goals arrive at once the newest is tried first.  If it is accepted the others
-    are superseded without being solved; if it is rejected the next newest is tried.  Whatever a
-    step of a goal raises becomes its answer.  While there are goals, a timer retries the waiting
-    one and monitors the active one.
+    are superseded without being solved; if it is rejected the next newest is tried.  Whatever is
+    raised by what is done for a goal becomes its answer.  While there are goals, a timer goes on
+    with the waiting one and with the active one.
 
     Parameters
     ----------
-    not_checked : callable
-        As for :class:`ik_node.node.goals.goal_status.StatusReporter`.
+    waits_for_scene : callable
+        Returns whether a goal has to wait for a scene that came before it.
+    not_checked, on_report, on_final : callable
+        As for :class:`ik_node.node.goals.answers.StatusReporter`.
 
     Attributes
     ----------
@@ -157,41 +145,46 @@ class GoalQueue:
         Of stops and of goals that began, over what was sent before them.
     work_queue : WorkQueue
         Runs long work in slices, here and in the subscriptions.
-    waits_for_scene : callable
-        Returns whether a goal has to wait for a scene that came before it.
 
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, active_flag: ActiveFlag,
-                 duplicates: DuplicateNames, not_checked: Callable[[], str] = lambda: '') -> None:
+                 duplicates: DuplicateNames,
+                 waits_for_scene: Callable[[GoalTask], bool] = lambda _task: False,
+                 not_checked: Callable[[], str] = lambda: '',
+                 on_report: OnReport = lambda _task, _sentence: None,
+                 on_final: OnFinal = lambda *_: None) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._active_flag = active_flag
         self._duplicates = duplicates
-        self._current: ActiveGoal | None = None
-        self._waiting: QueuedGoal | None = None
-        self._arrived: list[QueuedGoal] = []
+        self._waits_for_scene = waits_for_scene
+        self._current: GoalTask | None = None
+        self._waiting: GoalTask | None = None
+        self._arrived: list[GoalTask] = []
         self._refused: list[RefusedGoal] = []
         self._answers: deque[Callable[[], None]] = deque()
         self.precedence = Precedence()
         self.work_queue = WorkQueue(node)
-        self.waits_for_scene: Callable[[GoalTask], bool] = lambda _task: False
         self.count = 0
-        self.status = StatusReporter(node, duplicates.another_answers, not_checked)
+        self.status = StatusReporter(node, duplicates.another_answers, not_checked, on_report,
+                                     on_final)
         self._timer = node.create_timer(WATCH_PERIOD_S, self._tick,
                                         clock=steady_clock())
         self._timer.cancel()
 
     # ---- the life of a goal -------------------------------------------------
 
-    def new(self, stamp: Time, kind: str = '', sent_at: SendTime | None = None) -> GoalTask:
+    def new(self, stamp: Time, kind: str = '', sent_at: SendTime | None = None,
+            **given: Any) -> GoalTask:
         """Return the task of a goal that has arrived; `kind` as in its answers."""
         self.count += 1
-        return GoalTask(self.count, stamp, kind, sent_at)
+        return GoalTask(self.count, stamp, kind, sent_at, **given)
 
-    def arrived(self, task: GoalTask, step: Step) -> None:
-        """Keep the first step of a goal for :meth:`process`."""
-        self._arrived.append(QueuedGoal(task, step))
+    def arrived(self, task: GoalTask, begin: Begin) -> None:
+        """Keep what begins a goal for :meth:`process`."""
+        task.begin = begin
+        self._arrived.append(task)
 
     def process(self) -> None:
         """
@@ -219,42 +212,64 @@ class GoalQueue:
 
     def _turn(self) -> bool:
         """Try one goal or publish one answer; return whether there was any."""
-        waiting = 0 if self._waiting is None else self._waiting.task.number
-        newest = self._arrived[-1].task.number if self._arrived else 0
+        waiting = 0 if self._waiting is None else self._waiting.number
+        newest = self._arrived[-1].number if self._arrived else 0
         if newest > waiting and (len(self._arrived) == 1 or self.status.keeps_up()):
-            self.attempt(*self._arrived.pop())
+            task = self._arrived.pop()
+            self.attempt(task, task.begin)
         elif self._answers and self.status.keeps_up():
             self._answers.popleft()()
         else:
             return False
         return True
 
-    def attempt(self, task: GoalTask, step: Step, patience: float | None = None) -> None:
-        """Run a step of a goal; it may have to wait for a transform until `patience` (s)."""
+    def attempt(self, task: GoalTask, begin: Begin) -> None:
+        """
+        Do for a goal what `begin` does.
+
+        If that returns steps, the goal goes on with the next of them whenever they have yielded,
+        until it ends.  A goal that has to wait for a transform, or for parts of a robot that has
+        just arrived, is begun again.
+        """
+        task.begin, task.steps, task.patience = begin, None, None
+        self._go_on(task)
+
+    def _go_on(self, task: GoalTask) -> None:
+        """Begin a goal, or go on with its next step."""
         if task.state is None and self._answer_late(task):
             return
-        try:
+        with self.answered(task):
             if task.state is None:
                 self._duplicates.require_none()
             self._active_flag.require()
-            if task.state is None and self.waits_for_scene(task):
-                self.wait(task, step, patience)
-            else:
-                step()
+            if task.steps is None:
+                if task.state is None and self._waits_for_scene(task):
+                    self._hold(task)
+                    return
+                task.steps = task.begin() or NO_STEPS
+            if next(task.steps, DONE) is not DONE and not task.final \
+                    and task is not self._current:
+                self._hold(task)
+
+    @contextmanager
+    def answered(self, task: GoalTask) -> Iterator[None]:
+        """Make what is raised the answer of a goal, unless it may wait for that."""
+        try:
+            yield
         except NotYet as error:
-            if patience is None:
-                patience = monotonic() + self._robot_slot.require().settings.tf_timeout
-            if monotonic() < patience:
-                self.wait(task, step, patience)
+            if task.patience is None:
+                task.patience = monotonic() + self._robot_slot.require().settings.tf_timeout
+            if monotonic() < task.patience:
+                self._begin_again(task)
             else:
                 self.end(task, GoalState.REJECTED, Reason.FRAME_UNKNOWN, str(error))
         except IkNodeError as error:
             robot = self._robot_slot.robot
             grace_end = robot.since + START_GRACE_S if robot else 0.0
-            if error.reason in STARTUP_REASONS and monotonic() < grace_end:
-                self.wait(task, step, grace_end)
-            elif error.reason is Reason.NODE_LATE and task.state is None:
-                self.wait(task, step, np.inf)  # the joint states are taken meanwhile
+            if task.state is None and (error.reason is Reason.NODE_LATE  # the rest is being taken
+                                       or error.reason in STARTUP_REASONS
+                                       and monotonic() < grace_end):
+                self._begin_again(task)
             else:
                 self._fail(task, error.reason, str(error))
         except Exception as error:  # noqa: BLE001 - a goal never goes without an answer
@@ -263,11 +278,15 @@ class GoalQueue:
                 self._fail(task, Reason.INTERNAL, f'internal error: {type(error).__name__}: '
                            f'{error}; please report it with the log')
 
+    def _begin_again(self, task: GoalTask) -> None:
+        task.steps = None
+        self._hold(task)
+
     def _answer_late(self, task: GoalTask) -> bool:
         """Answer a goal that was sent before a stop, or before a goal that has its place."""
         why, waiting = self.precedence.why_late(task.sent_at), self._waiting
-        if not why and waiting is not None and waiting.task.number < task.number \
-                and self._sent_before(task, waiting.task):
+        if not why and waiting is not None and waiting.number < task.number \
+                and self._sent_before(task, waiting):
             why = AFTER_GOAL
         if why:
             self.end(task, *LATE_ANSWERS[why])
@@ -278,30 +297,40 @@ class GoalQueue:
         return one.sent_at is not None and other.sent_at is not None \
             and self.precedence.order.before(one.sent_at, other.sent_at)
 
-    def wait(self, task: GoalTask, step: Step, patience: float | None) -> None:
-        """Retry a step at the next tick; of two waiting goals the older is superseded."""
-        if self._waiting is not None and self._waiting.task is not task:
-            older, newer = sorted((self._waiting.task, task), key=lambda each: each.number)
-            self.end(older, GoalState.SUPERSEDED, Reason.SUPERSEDED,
-                     f'goal {newer.number} came before it could begin')
-            if older is task:
-                return
-        self._waiting = QueuedGoal(task, step, patience)
+    def _hold(self, task: GoalTask) -> None:
+        """Go on with a goal at the next tick; of two waiting goals the older is superseded."""
+        if self.gives_way(task):
+            return
+        if self._waiting is not None and self._waiting is not task:
+            self._end_before(self._waiting, task)
+        self._waiting = task
         self._timer.reset()
 
-    def under_way(self, task: GoalTask, judge: Step, sentence: str) -> None:
-        """Make a goal the active one, superseding older ones; `judge` is called until it ends."""
+    def gives_way(self, task: GoalTask) -> bool:
+        """End a goal that would have to wait while a newer one does; return whether it did."""
+        newer = self._waiting
+        if newer is None or newer.number <= task.number:
+            return False
+        self._end_before(task, newer)
+        return True
+
+    def _end_before(self, older: GoalTask, newer: GoalTask) -> None:
+        self.end(older, GoalState.SUPERSEDED, Reason.SUPERSEDED,
+                 f'goal {newer.number} came before it could begin')
+
+    def under_way(self, task: GoalTask, sentence: str) -> None:
+        """Make a goal the active one, superseding older ones."""
         self.supersede(task)
-        self._current = ActiveGoal(task, judge)
+        self._current = task
         self._timer.reset()
         if task.state is None:
             self.status.report(task, GoalState.ACCEPTED, Reason.ACCEPTED, sentence)
 
     def end(self, task: GoalTask, state: GoalState, reason: Reason, sentence: str) -> None:
         """Give the final answer, and forget the goal."""
-        if self._current is not None and self._current.task is task:
+        if self._current is task:
             self._current = None
-        if self._waiting is not None and self._waiting.task is task:
+        if self._waiting is task:
             self._waiting = None
         self._refused = [held for held in self._refused if held.task is not task]
         self.status.report(task, state, reason, sentence)
@@ -310,7 +339,8 @@ class GoalQueue:
         if task.state is None and reason in UNREACHABLE_REASONS:
             task.refusals.append((reason, sentence))
             if task.alternatives:
-                self.wait(task, task.alternatives.pop(0), None)
+                task.begin, task.patience = task.alternatives.pop(0), None
+                self._begin_again(task)
                 return
             if len(task.refusals) > 1:
                 reason, sentence = task.refusals[0][0], _none_of(task.refusals)
@@ -344,8 +374,7 @@ class GoalQueue:
 
     def open(self) -> list[GoalTask]:
         """Return the goals without a final answer: the active and the waiting one."""
-        tasks = [held.task for held in (self._current, self._waiting) if held is not None]
-        return [task for k, task in enumerate(tasks) if task not in tasks[:k]]
+        return [task for task in (self._current, self._waiting) if task is not None]
 
     def dismiss(self, state: GoalState, reason: Reason, sentence: str,
                 which: Callable[[GoalTask], bool] = lambda _task: True) -> None:
@@ -355,35 +384,34 @@ class GoalQueue:
             if which(task):
                 self.end(task, state, reason, sentence)
         # Possibly thousands: answered in slices.
-        gone = [held.task for held in self._arrived if which(held.task)]
+        gone = [task for task in self._arrived if which(task)]
         if gone:
             self._answers.extend(partial(self.end, task, state, reason, sentence)
                                  for task in gone)
-            self._arrived = [held for held in self._arrived if not which(held.task)]
+            self._arrived = [task for task in self._arrived if not which(task)]
         if self._arrived or self._answers:  # also goals that came with a stop, and are newer
             self.work_queue.later(self.process)
 
     @property
     def current(self) -> GoalTask | None:
         """Return the active goal."""
-        return None if self._current is None else self._current.task
+        return self._current
 
     def supersede(self, task: GoalTask) -> None:
         """Answer older open goals as superseded by `task`."""
         self.precedence.began(task.sent_at)
         self.dismiss(GoalState.SUPERSEDED, Reason.SUPERSEDED,
                      f'goal {task.number} took its place', lambda each: each.number < task.number)
-        if self._waiting is not None and self._waiting.task is task:
+        if self._waiting is task:
             self._waiting = None
 
     def _tick(self) -> None:
+        begun = self._current
         if self._waiting is not None:
             waiting, self._waiting = self._waiting, None
-            self.attempt(*waiting)
-        if self._current is not None:
-            current = self._current
-            if self._waiting is None or self._waiting.task is not current.task:
-                self.attempt(current.task, current.judge)
+            self._go_on(waiting)
+        if begun is not None and begun is self._current:
+            self._go_on(begun)
         self._answer_refused()
         if self._arrived or self._answers:
             self.work_queue.now(self.process)
