@@ -87,17 +87,9 @@ logger = logging.getLogger(__name__)
 
 
 class CacheState:
-    """
-    Whether compiled functions are cached on disk.
+    """Whether compiled functions are cached on disk."""
 
-    Attributes
-    ----------
-    fault : str
-        Why they are not cached; empty if they are.
-
-    """
-
-    fault = ''
+    fault = ''  # why they are not cached; empty if they are
 
     @classmethod
     def failed(cls, error: Exception) -> None:

@@ -70,11 +70,6 @@ def find_arm(tree: Tree, base_link: str = '', tip_link: str = '') -> tuple[str, 
     (str, str)
         Base link and tip link.
 
-    Raises
-    ------
-    ChainError
-        If there is no arm or more than one; the sentence lists the candidates.
-
     """
     if tip_link:
         return _base_for_tip(tree, tip_link), tip_link

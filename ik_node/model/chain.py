@@ -76,49 +76,38 @@ class Chain(JointSpace):
 
     Mimic joints on the path have no coordinate of their own; they move with
     the joint that they mimic.
-
-    Attributes
-    ----------
-    base_link, tip_link : str
-        All poses are poses of the tip in `base_link`.  The tip is `tip_link`, or the tool centre
-        point of a tool that is mounted on it.
-    joint_names : tuple of str, length n
-        The order of the entries of q.
-    lower, upper : (n,) array
-        Position limits (rad or m), infinite for continuous joints.  They also keep
-        the mimic joints inside their own limits.
-    velocity, acceleration, jerk : (n,) arrays
-        Limits per s, s^2 and s^3 (rad or m), infinite where the URDF gives none.
-    continuous : (n,) array of bool
-        Joints without position limits.
-    revolute : (n,) array of bool
-        Joints whose coordinate is an angle (revolute or continuous).
-    offsets : (m + 1, 12) array
-        Row k: rotation (9, row-major) and position (3, m) of joint frame k in
-        joint frame k - 1 at q = 0; the last row is `tip_link` in the last joint frame.
-    joints : (m, 2) int array
-        Row k: 1 if prismatic else 0; index of the coordinate that moves it.
-    factors : (m, 2) array
-        Row k: ``value_k = factors[k, 0] * q[index] + factors[k, 1]``.
-    T_link_tool : (4, 4) array
-        Pose of the tool centre point in `tip_link`; the identity without a tool.
-
     """
 
     base_link: str
+    """All poses are poses of the tip in it."""
     tip_link: str
+    """The tip, unless a tool is mounted on it: then the tip is its tool centre point."""
     joint_names: tuple[str, ...]
+    """n names, the order of the entries of q."""
     lower: np.ndarray
+    """(n,), lower position limits (rad or m), infinite for continuous joints.  They also keep the
+    mimic joints inside their own limits."""
     upper: np.ndarray
+    """(n,), upper position limits, as `lower`."""
     velocity: np.ndarray
+    """(n,), limits in rad/s or m/s, infinite where the URDF gives none."""
     acceleration: np.ndarray
+    """(n,), limits in rad/s^2 or m/s^2, infinite where the URDF gives none."""
     jerk: np.ndarray
+    """(n,), limits in rad/s^3 or m/s^3, infinite where the URDF gives none."""
     continuous: np.ndarray
+    """(n,) bool, joints without position limits."""
     revolute: np.ndarray
+    """(n,) bool, joints whose coordinate is an angle (revolute or continuous)."""
     offsets: np.ndarray
+    """(m + 1, 12), row k: rotation (9, row-major) and position (3, m) of joint frame k in joint
+    frame k - 1 at q = 0; the last row is `tip_link` in the last joint frame."""
     joints: np.ndarray
+    """(m, 2) int, row k: 1 if prismatic else 0; index of the coordinate that moves it."""
     factors: np.ndarray
+    """(m, 2), row k: ``value_k = factors[k, 0] * q[index] + factors[k, 1]``."""
     T_link_tool: np.ndarray
+    """(4, 4), pose of the tool centre point in `tip_link`; the identity without a tool."""
 
     def __repr__(self) -> str:
         """Return base, tip and number of joints in one line."""

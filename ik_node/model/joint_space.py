@@ -17,38 +17,30 @@ Space = TypeVar('Space', bound='JointSpace')
 
 
 class JointSpace:
-    """
-    What a serial chain and a kinematic tree have in common; both are dataclasses.
-
-    Attributes
-    ----------
-    base_link : str
-        All poses are in its frame.
-    joint_names : tuple of str, length n
-        The order of the entries of q.
-    lower, upper : (n,) arrays
-        Position limits (rad or m), infinite for continuous joints.
-    velocity, acceleration, jerk : (n,) arrays
-        Limits per s, s^2 and s^3 (rad or m), infinite where the URDF gives none.
-    continuous, revolute : (n,) arrays of bool
-        Joints without position limits; joints whose coordinate is an angle.
-    table, parents : (m, 16), (m,) arrays
-        What the kernels read: a row for each moving joint and each tip, and the row that carries
-        it (-1 = the base).
-
-    """
+    """What a serial chain and a kinematic tree have in common; both are dataclasses."""
 
     base_link: str
+    """All poses are in its frame."""
     joint_names: tuple[str, ...]
+    """n names, the order of the entries of q."""
     lower: np.ndarray
+    """(n,), lower position limits (rad or m), infinite for continuous joints."""
     upper: np.ndarray
+    """(n,), upper position limits (rad or m), infinite for continuous joints."""
     velocity: np.ndarray
+    """(n,), limits in rad/s or m/s, infinite where the URDF gives none."""
     acceleration: np.ndarray
+    """(n,), limits in rad/s^2 or m/s^2, infinite where the URDF gives none."""
     jerk: np.ndarray
+    """(n,), limits in rad/s^3 or m/s^3, infinite where the URDF gives none."""
     continuous: np.ndarray
+    """(n,) bool, joints without position limits."""
     revolute: np.ndarray
+    """(n,) bool, joints whose coordinate is an angle."""
     table: np.ndarray
+    """(m, 16), what the kernels read: a row for each moving joint and each tip."""
     parents: np.ndarray
+    """(m,), the row that carries each row (-1 = the base)."""
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Restore a pickled object and make its arrays read-only again."""

@@ -90,24 +90,14 @@ JointBounds = Mapping[str, Mapping[str, tuple[float, float]]]
 
 
 class Motion(NamedTuple):
-    """
-    One degree of freedom of a joint.
-
-    Attributes
-    ----------
-    axis : (3,) array
-        Unit axis in the joint frame.
-    slides : bool
-        Along the axis; else about it.
-    coordinate : str
-        The entry of q that moves it: ``factor * q + offset``.
-    factor, offset : float
-
-    """
+    """One degree of freedom of a joint."""
 
     axis: np.ndarray
+    """(3,), unit axis in the joint frame."""
     slides: bool
+    """Along the axis; else about it."""
     coordinate: str
+    """The entry of q that moves it: ``factor * q + offset``."""
     factor: float
     offset: float
 

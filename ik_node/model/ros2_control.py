@@ -31,20 +31,10 @@ UNKNOWN_EFFORT = 100.0     # N m or N, where the URDF has none
 
 @dataclass(frozen=True)
 class HardwareKind:
-    """
-    A kind of simulated hardware.
+    """A kind of simulated hardware."""
 
-    Attributes
-    ----------
-    plugin : str
-        Hardware plugin of ros2_control.
-    parameters : dict of str to str
-        Its parameters.
-
-    """
-
-    plugin: str
-    parameters: dict[str, str]
+    plugin: str                 # hardware plugin of ros2_control
+    parameters: dict[str, str]  # its parameters
 
 
 HARDWARE_KINDS = {
@@ -76,11 +66,6 @@ def with_hardware(tree: Tree, chain: Chain, kind: str, q: Sequence[float],
         No window of MuJoCo.
     namespace : str
         Of the controller manager, for Gazebo, which makes it.
-
-    Raises
-    ------
-    UrdfError
-        If the description cannot be copied, or has a link of the name of Gazebo's world.
 
     """
     root = _copy(tree)

@@ -56,17 +56,7 @@ def text_bytes(text: str | bytes) -> bytes:
 
 
 def robot_elements(data: bytes) -> tuple[ElementTree.Element, list[str]]:
-    """
-    Return the root element of a URDF, and what was passed over.
-
-    Raises
-    ------
-    UrdfError
-        If it is malformed, oversized, of an unknown version, or no robot description.
-    XacroError
-        If it is xacro.
-
-    """
+    """Return the root element of a URDF, and what was passed over."""
     robot = read_elements(data)
     tag = local_name(robot)
     if tag != 'robot':
@@ -150,16 +140,7 @@ def local_name(element: ElementTree.Element) -> str:
 # ---- xacro ------------------------------------------------------------------
 
 def _drop_definitions(robot: ElementTree.Element, notes: list[str]) -> None:
-    """
-    Drop the definitions of xacro that nothing uses.
-
-    Raises
-    ------
-    XacroError
-        If there are other elements of xacro; or an expression in the robot, its links and its
-        joints, or anywhere beside definitions.
-
-    """
+    """Drop the definitions of xacro that nothing uses."""
     definitions = [element for element in robot if element.tag in DEFINITIONS_OF_XACRO]
     for element in definitions:
         robot.remove(element)
@@ -184,15 +165,7 @@ def _drop_definitions(robot: ElementTree.Element, notes: list[str]) -> None:
 # ---- versions ---------------------------------------------------------------
 
 def version_of(robot: ElementTree.Element, notes: list[str] | None = None) -> tuple[int, int]:
-    """
-    Return the version of URDF that a robot description is written in, (1, 0) without one.
-
-    Raises
-    ------
-    UrdfError
-        If it is newer than LIMITS_VERSION.
-
-    """
+    """Return the version of URDF that a robot description is written in, (1, 0) without one."""
     text = robot.get('version', '1.0').strip()
     numbers = re.match(r'(\d{1,4})(?:\.(\d{1,4}))?', text)
     version = FIRST_VERSION if numbers is None else (int(numbers[1]), int(numbers[2] or 0))
@@ -218,15 +191,7 @@ def _drop_later_shapes(robot: ElementTree.Element, notes: list[str]) -> None:
 
 
 def placement(origin: ElementTree.Element | None) -> np.ndarray:
-    """
-    Return the pose (4, 4) that an origin gives, the identity without one.
-
-    Raises
-    ------
-    ValueError
-        In words that begin with the name of the attribute.
-
-    """
+    """Return the pose (4, 4) that an origin gives, the identity without one."""
     T = np.eye(4)
     if origin is not None:
         T[:3, 3] = numbers_of(origin.get('xyz', '0 0 0'), 3, 'xyz')
@@ -243,15 +208,7 @@ def placement(origin: ElementTree.Element | None) -> np.ndarray:
 
 
 def numbers_of(text: str | None, count: int, what: str) -> tuple[float, ...]:
-    """
-    Return the numbers of an attribute.
-
-    Raises
-    ------
-    ValueError
-        If they are not `count` finite numbers, in words that begin with `what`.
-
-    """
+    """Return the numbers of an attribute."""
     words = (text or '').split()
     numbers: tuple[float, ...] = ()
     if '_' not in (text or ''):

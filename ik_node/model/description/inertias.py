@@ -20,23 +20,14 @@ INERTIA_ROUNDING = 1e-6  # share of the largest moment, by which one may be nega
 
 @dataclass(frozen=True, eq=False)
 class Inertia:
-    """
-    Mass and inertia of a rigid body in a frame.
-
-    Attributes
-    ----------
-    mass : float
-        kg.
-    centre : (3,) array
-        Centre of mass, m.
-    moments : (3, 3) array
-        Inertia tensor about the centre of mass, in the axes of the frame, kg m^2.
-
-    """
+    """Mass and inertia of a rigid body in a frame."""
 
     mass: float
+    """kg."""
     centre: np.ndarray
+    """(3,), centre of mass, m."""
     moments: np.ndarray
+    """(3, 3), inertia tensor about the centre of mass, in the axes of the frame, kg m^2."""
 
     def moved(self, T: np.ndarray) -> Inertia:
         """Return it in a frame in which its own has the pose T (4, 4)."""

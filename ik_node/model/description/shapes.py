@@ -39,33 +39,18 @@ PRIMITIVE_KINDS = ('box', 'cylinder', 'sphere', 'capsule')
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """
-    One visual or collision element of a link.
+    """One visual or collision element of a link."""
 
-    Attributes
-    ----------
-    kind : str
-        'box', 'cylinder', 'sphere', 'capsule' or 'mesh'; '' if it cannot be read, see `fault`.
-    size : tuple of float
-        Box: x, y, z; cylinder (along its z axis): radius, length; sphere: radius; capsule (along
-        its z axis): radius, length of its cylinder, all in m; mesh: its scale along x, y, z.
-    T_link_shape : (4, 4) array
-        Pose in the link's frame.
-    uri : str
-        File name of a mesh, as written in the URDF.
-    rgba : tuple of float or None
-        Colour, 0 to 1; None where the URDF gives none.
-    fault : str
-        Why the element cannot be read.
-
-    """
-
+    # 'box', 'cylinder', 'sphere', 'capsule' or 'mesh'; '' if it cannot be read, see `fault`
     kind: str
+    # Box: x, y, z; cylinder (along its z axis): radius, length; sphere: radius; capsule (along its
+    # z axis): radius, length of its cylinder, all in m; mesh: its scale along x, y, z.
     size: tuple[float, ...] = ()
+    # (4, 4), pose in the link's frame
     T_link_shape: np.ndarray = field(default_factory=lambda: np.eye(4))
-    uri: str = ''
-    rgba: tuple[float, ...] | None = None
-    fault: str = ''
+    uri: str = ''  # file name of a mesh, as written in the URDF
+    rgba: tuple[float, ...] | None = None  # colour, 0 to 1; None where the URDF gives none
+    fault: str = ''  # why the element cannot be read
 
     @property
     def extent(self) -> tuple[float, ...]:

@@ -74,47 +74,35 @@ class Mimic:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """
-    One joint of the tree.
-
-    Attributes
-    ----------
-    T_parent_joint : (4, 4) array
-        Pose of the joint frame in the parent link's frame at q = 0 (m).
-    axis : (3,) array
-        Unit axis in the joint frame.
-    lower, upper : float
-        Limits (rad or m), the tighter of the hard limits and the soft limits of the
-        safety controller; infinite for continuous joints.
-    velocity : float
-        Limit in rad/s or m/s; infinite if the URDF gives none.
-    effort : float
-        Limit in N m or N; 0 if the URDF gives none.
-    acceleration, jerk : float
-        Limits per s^2 and s^3 (URDF 1.2), the smaller one of acceleration and deceleration;
-        infinite if the URDF gives none.
-    fault : str
-        Why an arm cannot have this joint; empty if it can.
-    placed : bool
-        Whether it is known how the child link stands to the parent link at a position.
-
-    """
+    """One joint of the tree."""
 
     name: str
     type: JointType
     parent: str
     child: str
     T_parent_joint: np.ndarray
+    """(4, 4), pose of the joint frame in the parent link's frame at q = 0 (m)."""
     axis: np.ndarray
+    """(3,), unit axis in the joint frame."""
     lower: float
+    """Lower limit (rad or m), the tighter of the hard limit and the soft limit of the safety
+    controller; infinite for continuous joints."""
     upper: float
+    """Upper limit, as `lower`."""
     velocity: float
+    """Limit in rad/s or m/s; infinite if the URDF gives none."""
     effort: float
+    """Limit in N m or N; 0 if the URDF gives none."""
     acceleration: float
+    """Limit per s^2 (URDF 1.2), the smaller one of acceleration and deceleration; infinite if the
+    URDF gives none."""
     jerk: float
+    """Limit per s^3 (URDF 1.2); infinite if the URDF gives none."""
     mimic: Mimic | None
     fault: str = ''
+    """Why an arm cannot have this joint; empty if it can."""
     placed: bool = True
+    """Whether it is known how the child link stands to the parent link at a position."""
 
     @property
     def moves(self) -> bool:
@@ -124,29 +112,19 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """
-    A checked URDF: one root, no loop, each link with at most one parent.
-
-    Attributes
-    ----------
-    joints : tuple of Joint
-        Each joint comes after its parent joint.
-    notes : tuple of str
-        Assumptions and oddities, for the log.
-    source : bytes
-        The URDF text, from which the shapes can be read.
-    folder : Path or None
-        Where the file is, beside which there may be meshes; None if it came as text.
-
-    """
+    """A checked URDF: one root, no loop, each link with at most one parent."""
 
     name: str
     root: str
     links: tuple[str, ...]
     joints: tuple[Joint, ...]
+    """Each joint comes after its parent joint."""
     notes: tuple[str, ...]
+    """Assumptions and oddities, for the log."""
     source: bytes
+    """The URDF text, from which the shapes can be read."""
     folder: Path | None = None
+    """Where the file is, beside which there may be meshes; None if it came as text."""
 
     def joint_above(self, link: str) -> Joint | None:
         """Return the joint whose child is `link`; None at the root."""

@@ -69,11 +69,6 @@ def xacro_text(path: Path, arguments: Mapping[str, str]) -> str:
     arguments : mapping
         Values of the arguments (``xacro:arg``) by name.
 
-    Raises
-    ------
-    UrdfError
-        If xacro is not installed, or cannot expand the file.
-
     """
     known = os.environ.get('AMENT_PREFIX_PATH')
     with TemporaryDirectory(prefix='ik_node_') as folder:

@@ -43,62 +43,36 @@ EXAMPLE_POSE = '{joint_1: 0.0, joint_2: 0.3}'
 
 @dataclass(frozen=True)
 class PoseEntry:
-    """
-    A named pose as a file has it, not yet checked.
-
-    Attributes
-    ----------
-    name : object
-        A text, if it is usable.
-    positions : object
-        Mapping of joint names to positions (rad or m), if it is usable.
-    source : str
-        Where it is from, for sentences and for the list.
-
-    """
+    """A named pose as a file has it, not yet checked."""
 
     name: object
+    """A text, if it is usable."""
     positions: object
+    """Mapping of joint names to positions (rad or m), if it is usable."""
     source: str
+    """Where it is from, for sentences and for the list."""
 
 
 @dataclass(frozen=True, eq=False)
 class NamedPose:
-    """
-    Joint positions with a name.
-
-    Attributes
-    ----------
-    q : (n,) array
-        In the order of the chain, rad or m.
-    source : str
-        Where they are from, such as 'SRDF, group arm'.
-
-    """
+    """Joint positions with a name."""
 
     name: str
     q: np.ndarray
+    """(n,), in the order of the chain, rad or m."""
     source: str
+    """Where they are from, such as 'SRDF, group arm'."""
 
 
 @dataclass(frozen=True, eq=False)
 class NamedPoses:
-    """
-    The named poses of an arm.
-
-    Attributes
-    ----------
-    poses : dict of str to NamedPose
-    refused : dict of str to str
-        By the names of poses that cannot be used: why, in one sentence.
-    notes : tuple of str
-        A sentence for each name that several poses have.
-
-    """
+    """The named poses of an arm."""
 
     poses: dict[str, NamedPose]
     refused: dict[str, str]
+    """By the names of poses that cannot be used: why, in one sentence."""
     notes: tuple[str, ...]
+    """A sentence for each name that several poses have."""
 
 
 def check_name(name: object, what: str = 'a pose') -> str:
@@ -210,10 +184,6 @@ class NamedPosesFile:
     ----------
     path : str
         A path, ``file:///PATH`` or ``package://NAME/PATH``; the file need not exist yet.
-
-    Attributes
-    ----------
-    path : Path
 
     Raises
     ------

@@ -64,71 +64,32 @@ REAL_ONLY = ('controller_period', 'motion.velocity_scale')
 
 @dataclass(frozen=True)
 class DescriptionSource:
-    """
-    Where the description of an arm is.
+    """Where the description of an arm is."""
 
-    Attributes
-    ----------
-    package : str
-        Package that has it; empty: it is beside the preset.
-    file : str
-        The .urdf or .xacro file, relative to the package or to the preset.
-    xacro_arguments : dict of str to str
-        Values of ``xacro:arg``.
-    apt : str
-        Name of the package in apt, without ``ros-DISTRIBUTION-``; empty if it is not there.
-    source : str
-        Address of the repository.
-
-    """
-
-    package: str
-    file: str
-    xacro_arguments: dict[str, str]
-    apt: str
-    source: str
+    package: str  # package that has it; empty: it is beside the preset
+    file: str  # the .urdf or .xacro file, relative to the package or to the preset
+    xacro_arguments: dict[str, str]  # values of ``xacro:arg``
+    apt: str  # name of the package in apt, without ``ros-DISTRIBUTION-``; empty if it is not there
+    source: str  # address of the repository
 
 
 @dataclass(frozen=True)
 class Preset:
-    """
-    A preset of an arm.
+    """A preset of an arm."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the file without its suffix.
-    path : Path
-        The file.
-    title : str
-        Maker and model.
-    description : DescriptionSource
-    base_link, tip_link : str
-        First and last link of the arm; empty: found in the URDF.
-    controller : str
-        Controller of the vendor's driver that takes trajectories; empty: there is none.
-    namespace : str
-        Namespace in which the vendor's driver starts its nodes.
-    driver : str
-        The command that starts the vendor's driver; empty: there is none.
-    home : dict of str to float
-        Joint positions by name, rad or m.
-    parameters : dict
-        Parameters of ik_node by name: limits and speed.
-
-    """
-
-    name: str
-    path: Path
-    title: str
+    name: str   # name of the file without its suffix
+    path: Path  # the file
+    title: str  # maker and model
     description: DescriptionSource
+    # base_link, tip_link: first and last link of the arm; empty: found in the URDF
     base_link: str
     tip_link: str
+    # Controller of the vendor's driver that takes trajectories; empty: there is none.
     controller: str
-    namespace: str
-    driver: str
-    home: dict[str, float]
-    parameters: dict[str, Any]
+    namespace: str              # namespace in which the vendor's driver starts its nodes
+    driver: str                 # the command that starts the vendor's driver; empty: there is none
+    home: dict[str, float]      # joint positions by name, rad or m
+    parameters: dict[str, Any]  # parameters of ik_node by name: limits and speed
 
     def parameters_for(self, simulated: bool) -> dict[str, Any]:
         """Return the parameters of ik_node; a simulated arm has no need of REAL_ONLY."""
