@@ -32,41 +32,27 @@ class ViewOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """
-    The motion of a point of a link at one posture, in chosen rows.
-
-    Attributes
-    ----------
-    table : (m + 1, 16) array
-        Path to the link, :attr:`ik_node.kinematics.links.LinkPath.table`.
-    q : (c,) array
-        The n coordinates of the chain, then the other coordinates of the path.
-    frames : (m + 1, 12) array
-        Joint frames of the path and, last, the frame of the link, in the base frame.
-    n : int
-        Number of coordinates of the chain.
-    point : (3,) array
-        Position in the base frame (m).
-    axes : (3, 3) array or None
-        Directions of the rows as columns, in the base frame; None for base axes.
-    angular : (3, n) array or None
-        Angular Jacobian of these axes, in the base frame; None if they do not move.
-    rows : list of int
-        Indices of the rows to return.
-    locked : list of int
-        Indices of the joints that do not move.
-
-    """
+    """The motion of a point of a link at one posture, in chosen rows."""
 
     table: np.ndarray
+    """(m + 1, 16), path to the link, :attr:`ik_node.kinematics.links.LinkPath.table`."""
     q: np.ndarray
+    """(c,), the n coordinates of the chain, then the other coordinates of the path."""
     frames: np.ndarray
+    """(m + 1, 12), joint frames of the path and, last, the frame of the link, in the base
+    frame."""
     n: int
+    """Number of coordinates of the chain."""
     point: np.ndarray
+    """(3,), position in the base frame (m)."""
     axes: np.ndarray | None
+    """(3, 3), directions of the rows as columns, in the base frame; None for base axes."""
     angular: np.ndarray | None
+    """(3, n), angular Jacobian of these axes, in the base frame; None if they do not move."""
     rows: list[int]
+    """Indices of the rows to return."""
     locked: list[int]
+    """Indices of the joints that do not move."""
 
     def jacobian(self, form: str = COMPILED_FORM) -> np.ndarray:
         """Return the Jacobian (r, n); see :meth:`ik_node.kinematics.arm.Arm.jacobian`."""

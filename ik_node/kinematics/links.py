@@ -26,24 +26,16 @@ SAME_PLACE = 1e-3  # m and rad, between two poses of a link
 
 @dataclass(frozen=True, eq=False)
 class LinkPath:
-    """
-    The path from the base link of a chain to a link, as a table for the kernels.
-
-    Attributes
-    ----------
-    link : str
-        The last link.
-    table : (m + 1, 16) array
-        As :attr:`ik_node.model.chain.Chain.table`, for the m moving joints of the path.
-    others : tuple of str
-        Joints of the path that are not coordinates of the chain.  They are the
-        coordinates n, n + 1, ... of the table.
-
-    """
+    """The path from the base link of a chain to a link, as a table for the kernels."""
 
     link: str
+    """The last link."""
     table: np.ndarray
+    """(m + 1, 16), as :attr:`ik_node.model.chain.Chain.table`, for the m moving joints of the
+    path."""
     others: tuple[str, ...]
+    """Joints of the path that are not coordinates of the chain.  They are the coordinates n, n +
+    1, ... of the table."""
 
 
 def link_pose(tree: Tree, link: str, base_link: str,

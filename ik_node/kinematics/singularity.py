@@ -21,35 +21,25 @@ class Singularity:
 
     The rows are in the chosen axes; angular rows are multiplied by
     `metres_per_radian`, so that all rows are in m per unit of q.
-
-    Attributes
-    ----------
-    frame : str
-        The axes: 'base', 'tool' or 'link'.
-    metres_per_radian : float
-        Weight of the angular rows.
-    singular_values : (min(r, n),) array
-        Largest first, of the joints that are not locked.
-    manipulability : float
-        Product of the singular values: ``sqrt(det(J J^T))`` if there are at least as
-        many joints as rows (Yoshikawa 1985), else ``sqrt(det(J^T J))``.
-    gradient : (n,) array
-        Derivative of the manipulability by each joint, 0 for locked joints.  At a
-        singularity the manipulability is not differentiable; this is a one-sided
-        derivative, and a small step in either direction leaves the singularity.
-    direction : (6,) array
-        Twist ``[v; w]`` (m, rad) of the motion that needs most joint motion, in the axes
-        of `frame`.  Its length is 1 with angles times `metres_per_radian`; its largest
-        component is positive.
-
     """
 
     frame: str
+    """The axes: 'base', 'tool' or 'link'."""
     metres_per_radian: float
+    """Weight of the angular rows."""
     singular_values: np.ndarray
+    """(min(r, n),), largest first, of the joints that are not locked."""
     manipulability: float
+    """Product of the singular values: ``sqrt(det(J J^T))`` if there are at least as many joints as
+    rows (Yoshikawa 1985), else ``sqrt(det(J^T J))``."""
     gradient: np.ndarray
+    """(n,), derivative of the manipulability by each joint, 0 for locked joints.  At a singularity
+    the manipulability is not differentiable; this is a one-sided derivative, and a small step in
+    either direction leaves the singularity."""
     direction: np.ndarray
+    """(6,), twist ``[v; w]`` (m, rad) of the motion that needs most joint motion, in the axes of
+    `frame`.  Its length is 1 with angles times `metres_per_radian`; its largest component is
+    positive."""
 
     @property
     def smallest(self) -> float:

@@ -35,32 +35,22 @@ TOLD_GROWTH_M = 1e-4  # a hull that was enlarged by more is mentioned
 
 @dataclass(frozen=True, eq=False)
 class ArmBodies:
-    """
-    The bodies of all links of a URDF, and what they were made from.
-
-    Attributes
-    ----------
-    bodies : tuple of Body
-        One for each link with geometry, by the name of the link and in its frame, in the
-        order of the URDF.
-    from_collision, from_visual : tuple of str
-        Links whose bodies come from collision elements, and from visual ones.
-    without_geometry : tuple of str
-        Links that have neither, such as frames.
-    faults : dict of link name to str
-        For each link of which an element could not be read, why not.  What could be read of it
-        is in `bodies`.
-    notes : tuple of str
-        What a user may want to know besides, a sentence each.
-
-    """
+    """The bodies of all links of a URDF, and what they were made from."""
 
     bodies: tuple[Body, ...]
+    """One for each link with geometry, by the name of the link and in its frame, in the order of
+    the URDF."""
     from_collision: tuple[str, ...]
+    """Links whose bodies come from collision elements."""
     from_visual: tuple[str, ...]
+    """Links whose bodies come from visual elements."""
     without_geometry: tuple[str, ...]
+    """Links that have neither, such as frames."""
     faults: dict[str, str]
+    """By link, for each link of which an element could not be read, why not.  What could be read
+    of it is in `bodies`."""
     notes: tuple[str, ...]
+    """What a user may want to know besides, a sentence each."""
 
     @property
     def not_checked(self) -> dict[str, str]:

@@ -14,29 +14,19 @@ BALL_ROUNDS = 200  # of the search for a small ball round the vertices
 
 @dataclass(frozen=True, eq=False)
 class ConvexPart:
-    """
-    One convex part of a link or of an object, in the frame of that link or object.
-
-    Attributes
-    ----------
-    kind : str
-        'box', 'cylinder', 'sphere', 'capsule', 'plane' or 'hull'.
-    size : tuple of float
-        Box: x, y, z, the whole lengths; cylinder (along its z axis): radius, length;
-        sphere: radius; capsule (along its z axis): radius, length of its cylinder; all
-        in m.  Plane and hull: empty.
-    T : (4, 4) array
-        Pose of the part in the frame of its link or object.  Of a plane, the half-space
-        z <= 0 of the part's frame is solid.
-    vertices : (v, 3) array
-        Vertices of a hull in the part's frame, m; (0, 3) for all others.
-
-    """
+    """One convex part of a link or of an object, in the frame of that link or object."""
 
     kind: str
+    """'box', 'cylinder', 'sphere', 'capsule', 'plane' or 'hull'."""
     size: tuple[float, ...]
+    """Box: x, y, z, the whole lengths; cylinder (along its z axis): radius, length; sphere:
+    radius; capsule (along its z axis): radius, length of its cylinder; all in m.  Plane and hull:
+    empty."""
     T: np.ndarray
+    """(4, 4), pose of the part in the frame of its link or object.  Of a plane, the half-space z
+    <= 0 of the part's frame is solid."""
     vertices: np.ndarray
+    """(v, 3), vertices of a hull in the part's frame, m; (0, 3) for all others."""
 
     @cached_property
     def vertex_ball(self) -> tuple[np.ndarray, float]:
@@ -52,23 +42,13 @@ class ConvexPart:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """
-    A rigid group: the parts of one link, or of one object of the scene.
-
-    Attributes
-    ----------
-    name : str
-        Name of the link, or id of the object.
-    frame : str
-        Link in whose frame the parts are.
-    parts : tuple of ConvexPart
-        The body is their union.
-    padding : float
-        Added all round, m.
-
-    """
+    """A rigid group: the parts of one link, or of one object of the scene."""
 
     name: str
+    """Name of the link, or id of the object."""
     frame: str
+    """Link in whose frame the parts are."""
     parts: tuple[ConvexPart, ...]
+    """The body is their union."""
     padding: float = 0.0
+    """Added all round, m."""

@@ -17,32 +17,19 @@ VERTEX_BLOCK = 8  # vertices of a hull fill whole blocks, so that the loop over 
 
 
 class Shapes(NamedTuple):
-    """
-    Convex parts as arrays; each is a core with a margin all round.
+    """Convex parts as arrays; each is a core with a margin all round."""
 
-    Attributes
-    ----------
-    ints : (p, 4) array
-        Kind; index of the moving frame, 0 = base; first and last row of the vertices.
-    sizes : (p, 4) array
-        Of the core, m: half lengths of a box; radius and half length of a cylinder; half length
-        of a capsule in the third place.  The fourth is the margin: the radius of a capsule or
-        sphere (a capsule without length), and the padding.
-    poses : (p, 12) array
-        In the moving frame.
-    balls : (p, 4) array
-        Centre in the moving frame, and radius, of a ball that contains the part; of a plane, a
-        point on it, and infinity.
-    vertices : (3, v) array
-        Of all hulls, in the frames of the parts.
-
-    """
-
+    # (p, 4), kind; index of the moving frame, 0 = base; first and last row of the vertices
     ints: np.ndarray
+    # (p, 4), of the core, m: half lengths of a box; radius and half length of a cylinder; half
+    # length of a capsule in the third place.  The fourth is the margin: the radius of a capsule or
+    # sphere (a capsule without length), and the padding.
     sizes: np.ndarray
-    poses: np.ndarray
+    poses: np.ndarray  # (p, 12), in the moving frame
+    # (p, 4), centre in the moving frame, and radius, of a ball that contains the part; of a plane,
+    # a point on it, and infinity
     balls: np.ndarray
-    vertices: np.ndarray
+    vertices: np.ndarray  # (3, v), of all hulls, in the frames of the parts
 
 
 def shapes_of(bodies: tuple[Body, ...], frames: list[int],

@@ -17,20 +17,10 @@ CHECK_OFF_TEXT = 'no link is checked for collisions: collision.check is false'
 
 @dataclass(frozen=True)
 class Unchecked:
-    """
-    The links that are not checked for collisions, wholly or in part; false if there are none.
+    """The links that are not checked, wholly or in part; false if there are none."""
 
-    Attributes
-    ----------
-    faults : mapping of link name to str
-        Why.
-    links : int
-        How many links have geometry.
-
-    """
-
-    faults: Mapping[str, str]
-    links: int
+    faults: Mapping[str, str]  # by link, why
+    links: int                 # how many links have geometry
 
     def __bool__(self) -> bool:
         """Return whether less is checked than a reader would believe."""

@@ -47,21 +47,14 @@ PAIR_TOO_NEAR, INTERVAL_PROVED, INTERVAL_UNDECIDED = -1, 0, 1  # of an interval
 
 
 class IntervalWork(NamedTuple):
-    """
-    The arrays in which intervals of a motion are looked at.
-
-    Attributes
-    ----------
-    stack : (MAX_INTERVALS, 3) array
-        Middle and half length (s) of the intervals that wait, and how many blocks are looked at.
-    rows : (4, n) array
-        Position in the middle of an interval; how far the joints go from there on a straight
-        line, and at most; and position in a segment.
-
-    """
+    """The arrays in which intervals of a motion are looked at."""
 
     stack: np.ndarray
+    """(MAX_INTERVALS, 3), middle and half length (s) of the intervals that wait, and how many
+    blocks are looked at."""
     rows: np.ndarray
+    """(4, n), position in the middle of an interval; how far the joints go from there on a
+    straight line, and at most; and position in a segment."""
 
 
 def interval_work(n: int) -> IntervalWork:
@@ -71,32 +64,20 @@ def interval_work(n: int) -> IntervalWork:
 
 @dataclass(frozen=True)
 class Contact:
-    """
-    Where a trajectory first comes nearer than the margin.
-
-    Attributes
-    ----------
-    time : float
-        s since the trajectory began; until CONTACT_TIME_S before it, the trajectory is free.
-    names : (str, str)
-        The two links or objects.
-    distance : float
-        Of both at that time, m; below 0, how deep they overlap.
-    at_start : float
-        Of both at the start, m, if that is less than the margin; else infinite.
-    swept : bool
-        Whether joints beside the arm that move may bring them nearer.
-    by_design : bool
-        Whether both are links of one arm, which may pass each other so near by its design.
-
-    """
+    """Where a trajectory first comes nearer than the margin."""
 
     time: float
+    """s since the trajectory began; until CONTACT_TIME_S before it, the trajectory is free."""
     names: tuple[str, str]
+    """The two links or objects."""
     distance: float
+    """Of both at that time, m; below 0, how deep they overlap."""
     at_start: float = np.inf
+    """Of both at the start, m, if that is less than the margin; else infinite."""
     swept: bool = False
+    """Whether joints beside the arm that move may bring them nearer."""
     by_design: bool = False
+    """Whether both are links of one arm, which may pass each other so near by its design."""
 
     @property
     def words(self) -> str:

@@ -42,77 +42,41 @@ class Pairs(NamedTuple):
 
     Parts that move together and belong to the links, and the parts of an object, are a group;
     pairs of parts of two groups are a block.
-
-    Attributes
-    ----------
-    table : (m, 16) array
-        That of the chain or tree; moving frame k is that of row k - 1.
-    parents : (m,) int array
-        Row that carries each row, -1 = the base; empty if it is always the row before.
-    shapes : Shapes
-        First the parts of the links, then of the objects.
-    pairs : (K, 2) int array
-        Parts that may meet, block by block.
-    blocks : (B, 4) int array
-        The two groups, first pair, and the pair after the last.
-    group_frames : (G,) int array
-        Index of the moving frame of each group, 0 = base.
-    group_parts : (G,) int array
-        The part of a group that has only one, if it is no hull; else -1.
-    group_balls : (G, 4) array
-        Centre in the moving frame, and radius, of a ball that contains the group; infinite if
-        it has a plane.
-    group_reaches : (m, G) array
-        How far (m per rad, or m per m) each group moves at most with each row of the table.
-
     """
 
-    table: np.ndarray
+    table: np.ndarray  # (m, 16), that of the chain or tree; moving frame k is that of row k - 1
+    # (m,) int, row that carries each row, -1 = the base; empty if it is always the row before
     parents: np.ndarray
-    shapes: Shapes
-    pairs: np.ndarray
-    blocks: np.ndarray
-    group_frames: np.ndarray
+    shapes: Shapes            # first the parts of the links, then of the objects
+    pairs: np.ndarray         # (K, 2) int, parts that may meet, block by block
+    blocks: np.ndarray        # (B, 4) int, the two groups, first pair, and the pair after the last
+    group_frames: np.ndarray  # (G,) int, index of the moving frame of each group, 0 = base
+    # (G,) int, the part of a group that has only one, if it is no hull; else -1
     group_parts: np.ndarray
+    # (G, 4), centre in the moving frame, and radius, of a ball that contains the group; infinite
+    # if it has a plane
     group_balls: np.ndarray
+    # (m, G), how far (m per rad, or m per m) each group moves at most with each row of the table
     group_reaches: np.ndarray
 
 
 class CheckWork(NamedTuple):
-    """
-    Workspace of a check.
+    """Workspace of a check."""
 
-    Attributes
-    ----------
-    frames : (m + 1, 12) array
-        Poses of the moving frames in the base, the first for the base itself.
-    poses : (p, 12) array
-        Poses of the parts in the base.
-    placed : (p + 1,) int array
-        Number of the posture for which each pose was computed, and the number of the present one.
-    centres : (p, 3) array
-        Of the balls around the parts, in the base.
-    group_centres : (G, 3) array
-        Of the balls around the groups, in the base.
-    directions : (K, 3) array
-        Where the last search of each pair ended.
-    twists : (m + 1, 6) array
-        How far each moving frame turns (rad), and its point at the origin of the base moves (m),
-        in half of an interval that is looked at, in the base.
-    sweeps : (G, 3) array
-        How far (m) each group moves at most from the base in that time, how far at most from
-        where its twist would bring it, and the number of the posture for which this was computed.
-    gjk : GjkWork
-
-    """
-
+    # (m + 1, 12), poses of the moving frames in the base, the first for the base itself
     frames: np.ndarray
-    poses: np.ndarray
+    poses: np.ndarray  # (p, 12), poses of the parts in the base
+    # (p + 1,) int, number of the posture for which each pose was computed, and the number of the
+    # present one
     placed: np.ndarray
-    centres: np.ndarray
-    group_centres: np.ndarray
-    directions: np.ndarray
+    centres: np.ndarray        # (p, 3), of the balls around the parts, in the base
+    group_centres: np.ndarray  # (G, 3), of the balls around the groups, in the base
+    directions: np.ndarray     # (K, 3), where the last search of each pair ended
+    # (m + 1, 6), how far each moving frame turns (rad), and its point at the origin of the base
+    # moves (m), in half of an interval that is looked at, in the base
     twists: np.ndarray
+    # (G, 3), how far (m) each group moves at most from the base in that time, how far at most from
+    # where its twist would bring it, and the number of the posture for which this was computed
     sweeps: np.ndarray
     gjk: GjkWork
 

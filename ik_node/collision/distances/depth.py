@@ -27,23 +27,11 @@ AXIS_ENDS = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
 
 
 class _Core(NamedTuple):
-    """
-    The core of a part: the hull of points, and of a disc round each.
+    """The core of a part: the hull of points, and of a disc round each."""
 
-    Attributes
-    ----------
-    points : (v, 3) array
-        In the base, m.
-    axis : (3,) array
-        Normal of the discs.
-    radius : float
-        Of the discs, m; 0 without.
-
-    """
-
-    points: np.ndarray
-    axis: np.ndarray
-    radius: float
+    points: np.ndarray  # (v, 3), in the base, m
+    axis: np.ndarray    # (3,), normal of the discs
+    radius: float       # of the discs, m; 0 without
 
     def farthest(self, direction: np.ndarray) -> np.ndarray:
         """Return the point (3,) that is farthest along a direction."""

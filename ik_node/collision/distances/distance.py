@@ -34,31 +34,21 @@ TETRAHEDRON_FACES = np.array([[0, 1, 2, 3], [0, 1, 3, 2], [0, 2, 3, 1], [1, 2, 3
 
 
 class GjkWork(NamedTuple):
-    """
-    Workspace of :func:`part_distance`.
+    """Workspace of :func:`part_distance`."""
 
-    Attributes
-    ----------
-    simplex : (4, 6) array
-        Vertices of the simplex, and for each the point of the first core that it came from, in
-        the frame of the first part, m.
-    weights, kept : (4,) arrays
-        The weights of the vertices in the nearest point; 0 beyond the last vertex.
-    R, p : (9,), (3,) arrays
-        Pose of the second part in the frame of the first.
-    nearest : (3,) array
-        The point of the difference that is nearest to the origin, in the frame of the first.
-    gap : (1,) array
-        Width (m) of a slab across `nearest` that is between the parts; -inf if unknown.
-
-    """
-
+    # (4, 6), vertices of the simplex, and for each the point of the first core that it came from,
+    # in the frame of the first part, m
     simplex: np.ndarray
+    # weights, kept: (4,), the weights of the vertices in the nearest point; 0 beyond the last
+    # vertex
     weights: np.ndarray
     kept: np.ndarray
+    # R, p: (9,), (3,), pose of the second part in the frame of the first
     R: np.ndarray
     p: np.ndarray
+    # (3,), the point of the difference that is nearest to the origin, in the frame of the first
     nearest: np.ndarray
+    # (1,), width (m) of a slab across `nearest` that is between the parts; -inf if unknown
     gap: np.ndarray
 
 

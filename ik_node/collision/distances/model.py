@@ -55,45 +55,26 @@ NEAR_LINKS_HINT = (' (if they pass each other so by design, leave out the pair b
 
 @dataclass(frozen=True)
 class PairReport:
-    """
-    Whether a pair of links is checked.
-
-    Attributes
-    ----------
-    links : (str, str)
-    reason : str
-        Why it is left out; '' if it is checked.
-
-    """
+    """Whether a pair of links is checked."""
 
     links: tuple[str, str]
     reason: str = ''
+    """Why it is left out; '' if it is checked."""
 
 
 @dataclass(frozen=True)
 class WorstPair:
-    """
-    Two links or objects that lack most of their margin.
-
-    Attributes
-    ----------
-    names : (str, str)
-    distance : float
-        m; below 0, the least shift that brings them apart.
-    required : float
-        m.
-    swept : bool
-        Whether that is for joints beside the arm that move.
-    by_design : bool
-        Whether both are links of one arm, which may pass each other so near by its design.
-
-    """
+    """Two links or objects that lack most of their margin."""
 
     names: tuple[str, str]
     distance: float
+    """m; below 0, the least shift that brings them apart."""
     required: float
+    """m."""
     swept: bool = False
+    """Whether that is for joints beside the arm that move."""
     by_design: bool = False
+    """Whether both are links of one arm, which may pass each other so near by its design."""
 
     def __str__(self) -> str:
         """Return which two they are, and how near or how deep, in words."""
@@ -108,29 +89,19 @@ class WorstPair:
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """
-    Two bodies that are nearest to each other in a posture.
-
-    Attributes
-    ----------
-    distance : float
-        Between them, m; 0 or less if they touch.
-    names : (str, str)
-        Of the two links or objects.
-    points : (2, 3) array or None
-        The nearest points of both in the base link, m; None if they are drawn into each other.
-    kept : bool
-        Whether they keep their margin.
-    unchecked : Unchecked
-        The links of which it is not known how near they are.
-
-    """
+    """Two bodies that are nearest to each other in a posture."""
 
     distance: float
+    """Between them, m; 0 or less if they touch."""
     names: tuple[str, str]
+    """Of the two links or objects."""
     points: np.ndarray | None
+    """(2, 3), the nearest points of both in the base link, m; None if they are drawn into each
+    other."""
     kept: bool
+    """Whether they keep their margin."""
     unchecked: Unchecked = ALL_CHECKED
+    """The links of which it is not known how near they are."""
 
 
 class CollisionModel:

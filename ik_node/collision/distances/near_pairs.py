@@ -27,38 +27,17 @@ JOINT_STEP = 1e-3          # rad or m, to each side
 
 
 class NearPairs(NamedTuple):
-    """
-    The pairs that are nearest to their least distance, and workspace.
+    """The pairs that are nearest to their least distance, and workspace."""
 
-    Attributes
-    ----------
-    count : (1,) int array
-        How many there are; the rest of each array is not used.
-    numbers : (R,) int array
-        Of the pairs in the collision model.
-    gaps : (R,) array
-        How much nearer they may come (m); ascending.
-    gradients : (R, n) array
-        Of their distances, m per unit of q.
-    approach : (R,) array
-        How fast each pair may come nearer (m/s).
-    responses : (R, n) array
-        Change of the joint rates by a unit of each multiplier.
-    strengths : (R,) array
-        Change of the rate of each distance by a unit of its own multiplier.
-    multipliers : (R,) array
-        Positive for pairs that are kept from coming nearer.
-
-    """
-
-    count: np.ndarray
-    numbers: np.ndarray
-    gaps: np.ndarray
-    gradients: np.ndarray
-    approach: np.ndarray
-    responses: np.ndarray
+    count: np.ndarray      # (1,) int, how many there are; the rest of each array is not used
+    numbers: np.ndarray    # (R,) int, of the pairs in the collision model
+    gaps: np.ndarray       # (R,), how much nearer they may come (m); ascending
+    gradients: np.ndarray  # (R, n), of their distances, m per unit of q
+    approach: np.ndarray   # (R,), how fast each pair may come nearer (m/s)
+    responses: np.ndarray  # (R, n), change of the joint rates by a unit of each multiplier
+    # (R,), change of the rate of each distance by a unit of its own multiplier
     strengths: np.ndarray
-    multipliers: np.ndarray
+    multipliers: np.ndarray  # (R,), positive for pairs that are kept from coming nearer
 
 
 def near_pairs(n: int) -> NearPairs:

@@ -32,20 +32,10 @@ ROOM_FACTOR = 2.0        # of the room that a joint needs, which it has at most
 
 
 class OtherJoint(NamedTuple):
-    """
-    Where a joint beside the chain is, and how far it may be from there.
+    """Where a joint beside the chain is, and how far it may be from there."""
 
-    Attributes
-    ----------
-    position : float
-        Rad or m.
-    room : float
-        To both sides, rad or m; 0: it is exactly there.
-
-    """
-
-    position: float
-    room: float = 0.0
+    position: float    # rad or m
+    room: float = 0.0  # to both sides, rad or m; 0: it is exactly there
 
     def holds(self, position: float) -> bool:
         """Return whether a position is within the room."""
@@ -155,11 +145,6 @@ class OtherJointTracker:
         Where they are as long as nothing is known of them, rad or m; default 0, or the nearest
         limit.
 
-    Attributes
-    ----------
-    unknown, lost : tuples of str
-        Joints of which no position is known or assumed yet; those that may be anywhere.
-
     """
 
     def __init__(self, tree: Tree, names: tuple[str, ...], assumed: Mapping[str, float]) -> None:
@@ -167,6 +152,7 @@ class OtherJointTracker:
         self._assumed = {name: float(assumed.get(name, np.clip(0.0, *self._limits(name))))
                          for name in names}
         self._given = {*assumed}
+        # Joints of which no position is known or assumed yet, and those that may be anywhere.
         self.unknown, self.lost = tuple(name for name in names if name not in assumed), ()
         self._last: dict[str, _Difference] = {}
         self._told: dict[str, OtherJoint] = {}

@@ -18,15 +18,7 @@ SHAPELESS_ELEMENTS = frozenset({'bind_material', 'extra', 'instance_camera', 'in
 
 
 def only_shapes(data: bytes) -> bytes:
-    """
-    Return a COLLADA document that has only what makes its shapes.
-
-    Raises
-    ------
-    ValueError
-        If it is no COLLADA document, or has shapes that are not read, as of a skin.
-
-    """
+    """Return a COLLADA document that has only what makes its shapes."""
     try:
         root = ElementTree.fromstring(data)
     except ElementTree.ParseError as error:

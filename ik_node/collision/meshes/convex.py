@@ -28,21 +28,13 @@ MIXING_WEIGHTS = 1.0, 0.7548776662, 0.5698402910  # of coordinates: one number o
 
 
 class Hulls(NamedTuple):
-    """
-    Convex hulls that together contain a mesh.
+    """Convex hulls that together contain a mesh."""
 
-    Attributes
-    ----------
-    vertices : tuple of (v, 3) arrays
-        Vertices of each hull, m.  A flat mesh has a flat hull, a line two vertices, a
-        point one.
-    grown : float
-        The most, m, that a hull of too many vertices was enlarged after it had been
-        reduced to MAX_HULL_VERTICES, so that it contains all of them.
-
-    """
-
+    # (v, 3) each, vertices of each hull, m.  A flat mesh has a flat hull, a line two vertices, a
+    # point one.
     vertices: tuple[np.ndarray, ...]
+    # The most, m, that a hull of too many vertices was enlarged after it had been reduced to
+    # MAX_HULL_VERTICES, so that it contains all of them.
     grown: float
 
 
@@ -55,11 +47,6 @@ def convex_hulls(triangles: np.ndarray) -> Hulls:
     triangles : (m, 3, 3) array
         The corners of each triangle, m; finite, at least one triangle.  Neither the order
         of the corners nor holes matter.
-
-    Raises
-    ------
-    ParameterError
-        If scipy, which computes the hulls, is not installed.
 
     """
     hulls = [_thinned(_hull_vertices(part.reshape(-1, 3))) for part in _divided(triangles)]

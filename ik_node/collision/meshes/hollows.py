@@ -46,58 +46,29 @@ FLATTEST_CORNER = 1e-3     # determinant of the normals of three planes that hav
 
 
 class Surface(NamedTuple):
-    """
-    A mesh with points on it, of which the nearest to any point is found fast.
+    """A mesh with points on it, of which the nearest to any point is found fast."""
 
-    Attributes
-    ----------
-    triangles : (m, 3, 3) array
-    normals : (m, 3) array
-    points : (p, 3) array
-        About `spacing` (m) from each other.
-    owners : (p,) int array
-        The triangle of each.
-    tree : cKDTree
-        Of the points.
-    spacing : float
-    axes : (3, 3) array
-        Principal axes of the points, as rows.
-
-    """
-
-    triangles: np.ndarray
-    normals: np.ndarray
-    points: np.ndarray
-    owners: np.ndarray
-    tree: Any
+    triangles: np.ndarray  # (m, 3, 3)
+    normals: np.ndarray    # (m, 3)
+    points: np.ndarray     # (p, 3), about `spacing` (m) from each other
+    owners: np.ndarray     # (p,) int, the triangle of each
+    tree: Any              # of the points
     spacing: float
-    axes: np.ndarray
+    axes: np.ndarray  # (3, 3), principal axes of the points, as rows
 
 
 @dataclass(eq=False)
 class Part:
-    """
-    Triangles of a part, and what is known of their hull.
+    """Triangles of a part, and what is known of their hull."""
 
-    Attributes
-    ----------
-    triangles : (k, 3, 3) array
-    cuts : tuple of (plane, side)
-        That have led to it.
-    volume, thickness : float
-        Of the hull, m^3 and m.
-    hollows : arrays
-        Points on the hull, the corners of its face, and how far and where the mesh is.
-    sides : list of Part
-        Both sides of the cut of this part; empty without one.
-
-    """
-
-    triangles: np.ndarray
-    cuts: tuple[tuple[Plane, float], ...]
+    triangles: np.ndarray                  # (k, 3, 3)
+    cuts: tuple[tuple[Plane, float], ...]  # (plane, side), that have led to it
+    # volume, thickness: of the hull, m^3 and m
     volume: float
     thickness: float
+    # Points on the hull, the corners of its face, and how far and where the mesh is.
     hollows: tuple[np.ndarray, ...]
+    # Both sides of the cut of this part; empty without one.
     sides: list[Part] = field(default_factory=list)
 
     @property

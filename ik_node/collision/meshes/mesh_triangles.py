@@ -30,15 +30,7 @@ MAX_COORDINATE_M = 1e6  # of a vertex, after the scale
 
 
 def read_mesh(path: Path) -> bytes:
-    """
-    Return the bytes of a mesh file.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such file, it cannot be read, or is too large.
-
-    """
+    """Return the bytes of a mesh file."""
     fault = file_fault(path)
     if fault is not None:
         raise ParameterError(f'the mesh {quote(path, 300)} '
@@ -59,11 +51,6 @@ def triangles_of(data: bytes, path: Path) -> np.ndarray:
     data : bytes
         Contents of the file, in the format that its suffix names.  The unit that a .dae
         declares is applied.
-
-    Raises
-    ------
-    ParameterError
-        If the mesh cannot be read or has no triangles, or trimesh is not installed.
 
     """
     what = f'the mesh {quote(path, 300)}'
@@ -98,15 +85,7 @@ def triangles_of(data: bytes, path: Path) -> np.ndarray:
 
 
 def checked_triangles(triangles: np.ndarray, what: str) -> np.ndarray:
-    """
-    Return triangles (m, 3, 3) after a look at their number and at each coordinate.
-
-    Raises
-    ------
-    ParameterError
-        If there are none or too many, or a coordinate is not finite or too large.
-
-    """
+    """Return triangles (m, 3, 3) after a look at their number and at each coordinate."""
     if not 0 < len(triangles) <= MAX_TRIANGLES:
         raise ParameterError(f'{what} has {len(triangles):,} triangles; between 1 and '
                              f'{MAX_TRIANGLES:,} are read')

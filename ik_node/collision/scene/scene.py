@@ -49,35 +49,22 @@ Mesh = str | Path | tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class SceneObject:
-    """
-    One object of the scene.
-
-    Attributes
-    ----------
-    id : str
-        Its name.
-    frame : str
-        The link in whose frame it is, and with which it moves.
-    T : (4, 4) array
-        Pose of the object in that frame.
-    parts : tuple of ConvexPart
-        In the frame of the object.
-    padding : float
-        Added all round, m.
-    touch_links : frozenset of str or None
-        Of an attached object: links and objects that it may touch.  None: not attached.
-    allowed : frozenset of str
-        Other links and objects that it may touch, attached or not, see :meth:`Scene.allow`.
-
-    """
+    """One object of the scene."""
 
     id: str
+    """Its name."""
     frame: str
+    """The link in whose frame it is, and with which it moves."""
     T: np.ndarray
+    """(4, 4), pose of the object in that frame."""
     parts: tuple[ConvexPart, ...]
+    """In the frame of the object."""
     padding: float
+    """Added all round, m."""
     touch_links: frozenset[str] | None = None
+    """Of an attached object: links and objects that it may touch.  None: not attached."""
     allowed: frozenset[str] = frozenset()
+    """Other links and objects that it may touch, attached or not, see :meth:`Scene.allow`."""
 
     @property
     def attached(self) -> bool:
@@ -93,26 +80,16 @@ class SceneObject:
 
 @dataclass(frozen=True, eq=False)
 class SceneSnapshot:
-    """
-    A scene at one moment; it never changes.
-
-    Attributes
-    ----------
-    version : int
-        Number of changes of the scene before it.
-    objects : mapping of id to SceneObject
-        In the order in which they were added.
-    bodies : tuple of Body
-        One for each object, in the same order.
-    link_pairs : mapping of frozenset of two links to bool
-        Which may touch each other, otherwise than the robot and its SRDF say.
-
-    """
+    """A scene at one moment; it never changes."""
 
     version: int
+    """Number of changes of the scene before it."""
     objects: Mapping[str, SceneObject]
+    """By id, in the order in which they were added."""
     bodies: tuple[Body, ...]
+    """One for each object, in the same order."""
     link_pairs: Mapping[frozenset[str], bool] = field(default_factory=dict)
+    """By two links, which may touch each other, otherwise than the robot and its SRDF say."""
 
     @property
     def touch_links(self) -> dict[str, frozenset[str]]:

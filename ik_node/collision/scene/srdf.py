@@ -27,20 +27,13 @@ IGNORED_RULES = ('disable_default_collisions', 'enable_collisions')
 
 @dataclass(frozen=True)
 class DisabledPairs:
-    """
-    Pairs of links that are not checked against each other.
-
-    Attributes
-    ----------
-    reasons : dict of frozenset of two link names to str
-        For each pair, the reason that the file gives ('' if none), such as 'Adjacent'.
-    notes : tuple of str
-        Entries that have no effect, a sentence each.
-
-    """
+    """Pairs of links that are not checked against each other."""
 
     reasons: dict[frozenset[str], str]
+    """By two links, for each pair, the reason that the file gives ('' if none), such as
+    'Adjacent'."""
     notes: tuple[str, ...]
+    """Entries that have no effect, a sentence each."""
 
     def __contains__(self, pair: Iterable[str]) -> bool:
         """Return whether a pair of links is left out, in either order."""
@@ -53,24 +46,16 @@ class DisabledPairs:
 
 @dataclass(frozen=True)
 class GroupState:
-    """
-    Joint positions to which an SRDF gives a name.
-
-    Attributes
-    ----------
-    name, group : str
-        '' if the file gives none.
-    positions : dict of str to float or str
-        By the names of the joints, rad or m; a text where the file has no number, or several.
-    line : int
-        Of the file.
-
-    """
+    """Joint positions to which an SRDF gives a name."""
 
     name: str
+    """'' if the file gives none."""
     group: str
+    """'' if the file gives none."""
     positions: dict[str, float | str]
+    """By the names of the joints, rad or m; a text where the file has no number, or several."""
     line: int
+    """Of the file."""
 
 
 def read_srdf(path_or_text: str | Path, links: Iterable[str] = ()) -> DisabledPairs:

@@ -65,34 +65,21 @@ EXAMPLE_TOOL = '{position: [0.0, 0.0, 0.12]}'
 
 @dataclass(frozen=True, eq=False)
 class Tool:
-    """
-    A tool on an arm.
-
-    Attributes
-    ----------
-    name : str
-    link : str
-        The link that holds it, the tip link or one that is fixed to it.
-    T_link_tool : (4, 4) array
-        Pose of its centre point in the tip link, m.
-    body : Body or None
-        Its shape; None without.
-    touch : frozenset of str
-        Links and objects that its body may touch.
-    mass : float
-        kg; 0 if it is not given.
-    center_of_mass : tuple of three float
-        In the tip link, m.
-
-    """
+    """A tool on an arm."""
 
     name: str
     link: str
+    """The link that holds it, the tip link or one that is fixed to it."""
     T_link_tool: np.ndarray
+    """(4, 4), pose of its centre point in the tip link, m."""
     body: Body | None
+    """Its shape; None without."""
     touch: frozenset[str]
+    """Links and objects that its body may touch."""
     mass: float = 0.0
+    """kg; 0 if it is not given."""
     center_of_mass: tuple[float, ...] = (0.0, 0.0, 0.0)
+    """3 numbers, in the tip link, m."""
 
 
 def read_tools(path: str, tree: Tree, chain: Chain,

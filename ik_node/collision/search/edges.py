@@ -36,42 +36,24 @@ EDGE_DOUBT_M = 2.5e-4         # a distance this little above the least counts as
 
 
 class EdgeCheck(NamedTuple):
-    """
-    What an edge is checked with, and workspace.
-
-    Attributes
-    ----------
-    check : Pairs
-    least : (K,) array
-        Distance (m) that each pair must keep; below 0, minus the depth of an overlap.
-    margin : float
-        Largest of `least`, and not negative.
-    doubt : float
-        EDGE_DOUBT_M.
-    lower, upper : (n,) arrays
-        Joint limits, finite.
-    motion : (2, n) array
-        How far each joint moves from the middle of an interval, with its sign and without.
-    near : (B,) int array
-        First the blocks that are not apart on the interval that is looked at.
-    waiting : (MAX_WAITING_INTERVALS, 3) array
-        Middle and half length of intervals that wait, as shares of the edge, and how many of
-        the near blocks are not proved to be apart there.
-    q : (n,) array
-    work : CheckWork
-
-    """
+    """What an edge is checked with, and workspace."""
 
     check: Pairs
+    # (K,), distance (m) that each pair must keep; below 0, minus the depth of an overlap
     least: np.ndarray
-    margin: float
-    doubt: float
+    margin: float  # largest of `least`, and not negative
+    doubt: float   # EDGE_DOUBT_M
+    # lower, upper: (n,), joint limits, finite
     lower: np.ndarray
     upper: np.ndarray
+    # (2, n), how far each joint moves from the middle of an interval, with its sign and without
     motion: np.ndarray
+    # (B,) int, first the blocks that are not apart on the interval that is looked at
     near: np.ndarray
+    # (MAX_WAITING_INTERVALS, 3), middle and half length of intervals that wait, as shares of the
+    # edge, and how many of the near blocks are not proved to be apart there
     waiting: np.ndarray
-    q: np.ndarray
+    q: np.ndarray  # (n,)
     work: CheckWork
 
 

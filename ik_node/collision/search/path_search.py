@@ -23,26 +23,17 @@ TURN_ROOM_RAD = np.pi         # that a joint without limits may turn beyond star
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """
-    How long and by which random numbers a path is searched for.
-
-    Attributes
-    ----------
-    iterations : int or None
-        Extensions of the trees after which the search ends; None = it ends when `goes_on` says so.
-    goes_on : callable
-        Asked now and then whether to search on.
-    seed : int
-        Of the random numbers.
-    chords : int
-        How many random chords are tried at most, to shorten the path.
-
-    """
+    """How long and by which random numbers a path is searched for."""
 
     iterations: int | None = None
+    """Extensions of the trees after which the search ends; None = it ends when `goes_on` says
+    so."""
     goes_on: Callable[[], bool] = lambda: True
+    """Asked now and then whether to search on."""
     seed: int = 0
+    """Of the random numbers."""
     chords: int = MAX_CHORDS
+    """How many random chords are tried at most, to shorten the path."""
 
 
 def find_path(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,

@@ -29,30 +29,14 @@ ROOT_NODE = -1              # parent of the first nodes
 
 
 class Trees(NamedTuple):
-    """
-    The tree from the start and the tree from the goals.
+    """The tree from the start and the tree from the goals."""
 
-    Attributes
-    ----------
-    nodes : (2, N, n) array
-        Postures; there is room for N of each tree.
-    parents : (2, N) int array
-    radii : (2, N) array
-    counts : (2,) int array
-        How many nodes there are.
-    meeting : (2,) int array
-        The nodes at which the trees meet.
-    generator : (1,) uint64 array
-        State of the random numbers.
-
-    """
-
-    nodes: np.ndarray
-    parents: np.ndarray
-    radii: np.ndarray
-    counts: np.ndarray
-    meeting: np.ndarray
-    generator: np.ndarray
+    nodes: np.ndarray      # (2, N, n), postures; there is room for N of each tree
+    parents: np.ndarray    # (2, N) int
+    radii: np.ndarray      # (2, N)
+    counts: np.ndarray     # (2,) int, how many nodes there are
+    meeting: np.ndarray    # (2,) int, the nodes at which the trees meet
+    generator: np.ndarray  # (1,) uint64, state of the random numbers
 
 
 def planted_trees(q_start: np.ndarray, goals: np.ndarray, seed: int) -> Trees:

@@ -45,27 +45,19 @@ BASE_ROW = -1
 
 @dataclass
 class TreeRows:
-    """
-    The rows of a tree as they are gathered, each after the row that carries it.
-
-    Attributes
-    ----------
-    names : list of str
-        The coordinates.
-    joints : list of Joint
-        The joints that move.
-    table, parents : lists
-        As :class:`ik_node.kinematics.tree.kinematic_tree.KinematicTree` has them.
-    places : dict of link to (int, (4, 4) array)
-        The row that carries each link (BASE_ROW = the base), and the pose of the link in it.
-
-    """
+    """The rows of a tree as they are gathered, each after the row that carries it."""
 
     names: list[str] = field(default_factory=list)
+    """The coordinates."""
     joints: list[Joint] = field(default_factory=list)
+    """The joints that move."""
     table: list[list[float]] = field(default_factory=list)
+    """As :attr:`KinematicTree.table`."""
     parents: list[int] = field(default_factory=list)
+    """As :attr:`KinematicTree.parents`."""
     places: dict[str, tuple[int, np.ndarray]] = field(default_factory=dict)
+    """By link: (int, (4, 4)), the row that carries each link (BASE_ROW = the base), and the pose
+    of the link in it."""
 
     def add(self, parent: int, T: np.ndarray, motion: Motion, sign: float) -> int:
         """Append a degree of freedom, `T` (4, 4) in the frame of `parent`; return its number."""
@@ -147,50 +139,42 @@ def cross_joint(rows: TreeRows, row: int, T: np.ndarray, crossed: tuple[Joint, b
 
 @dataclass(frozen=True, eq=False)
 class KinematicTree(JointSpace):
-    """
-    The joints between a base link and several tips, each joint once; from :func:`load_tree`.
-
-    Attributes
-    ----------
-    base_link : str
-        All poses are poses in it.  It need not be the root of the URDF: with a foot as the base
-        the joints of its leg move the rest of the robot.
-    tip_links : tuple of str
-    joint_names : tuple of str, length n
-        The order of the entries of q.  A planar joint has the coordinates ``NAME/x``,
-        ``NAME/y`` and ``NAME/yaw``, a floating one ``NAME/x``, ``y``, ``z``, ``roll``, ``pitch``
-        and ``yaw``: see :mod:`ik_node.model.joints`.
-    lower, upper : (n,) arrays
-        Position limits (rad or m), infinite for continuous joints.
-    velocity, acceleration, jerk : (n,) arrays
-        Limits per s, s^2 and s^3 (rad or m), infinite where the URDF gives none, and of planar
-        and floating joints.
-    continuous, revolute : (n,) arrays of bool
-        Joints without limits; joints whose coordinate is an angle.
-    table, parents : (m, 16) array, (m,) int array
-        One row for each degree of freedom and each tip, as
-        :func:`ik_node.kinematics.tree.tree_kernels.tree_frames` reads them.
-    tip_rows : (T,) int array
-        The row of each tip.
-    tree : Tree
-        The URDF.
-
-    """
+    """The joints between a base link and several tips, each joint once; from :func:`load_tree`."""
 
     base_link: str
+    """All poses are poses in it.  It need not be the root of the URDF: with a foot as the base the
+    joints of its leg move the rest of the robot."""
     tip_links: tuple[str, ...]
     joint_names: tuple[str, ...]
+    """n names, the order of the entries of q.  A planar joint has the coordinates ``NAME/x``,
+    ``NAME/y`` and ``NAME/yaw``, a floating one ``NAME/x``, ``y``, ``z``, ``roll``, ``pitch`` and
+    ``yaw``: see :mod:`ik_node.model.joints`."""
     lower: np.ndarray
+    """(n,), lower position limits (rad or m), infinite for continuous joints."""
     upper: np.ndarray
+    """(n,), upper position limits (rad or m), infinite for continuous joints."""
     velocity: np.ndarray
+    """(n,), limits in rad/s or m/s, infinite where the URDF gives none, and of planar and floating
+    joints."""
     acceleration: np.ndarray
+    """(n,), limits in rad/s^2 or m/s^2, infinite where the URDF gives none, and of planar and
+    floating joints."""
     jerk: np.ndarray
+    """(n,), limits in rad/s^3 or m/s^3, infinite where the URDF gives none, and of planar and
+    floating joints."""
     continuous: np.ndarray
+    """(n,) bool, joints without limits."""
     revolute: np.ndarray
+    """(n,) bool, joints whose coordinate is an angle."""
     table: np.ndarray
+    """(m, 16), one row for each degree of freedom and each tip, as
+    :func:`ik_node.kinematics.tree.tree_kernels.tree_frames` reads them."""
     parents: np.ndarray
+    """(m,) int, the row that carries each row, -1 = the base."""
     tip_rows: np.ndarray
+    """(T,) int, the row of each tip."""
     tree: Tree
+    """The URDF."""
 
     def __repr__(self) -> str:
         """Return robot name, base, tips and number of joints in one line."""
@@ -391,28 +375,20 @@ Places = dict[str, tuple[int, np.ndarray]]
 
 
 class MovingFrames(NamedTuple):
-    """
-    All frames that move with the joints of a chain or a tree, also of links beside it.
-
-    Attributes
-    ----------
-    table : (m, 16) array
-        First the rows of the chain or tree, then those of joints beside it that mimic its joints.
-    parents : (m,) int array
-        Row that carries each row, -1 = the base.
-    lower, upper : (n,) arrays
-        Position limits of the joints of the chain or tree, rad or m.
-    places : dict of link to (int, (4, 4) array)
-        The frame that carries each link, and its pose there.  Frame 0 is the base, frame k that of
-        row k - 1.
-
-    """
+    """All frames that move with the joints of a chain or a tree, also of links beside it."""
 
     table: np.ndarray
+    """(m, 16), first the rows of the chain or tree, then those of joints beside it that mimic its
+    joints."""
     parents: np.ndarray
+    """(m,) int, row that carries each row, -1 = the base."""
     lower: np.ndarray
+    """(n,), lower position limits of the joints of the chain or tree, rad or m."""
     upper: np.ndarray
+    """(n,), upper position limits of the joints of the chain or tree, rad or m."""
     places: Places
+    """By link: (int, (4, 4)), the frame that carries each link, and its pose there.  Frame 0 is
+    the base, frame k that of row k - 1."""
 
 
 def moving_frames(space: Chain | KinematicTree, tree: Tree,
