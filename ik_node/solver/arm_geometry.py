@@ -28,19 +28,10 @@ EXACT_ERROR = 1e-9  # m and rad, of the geometry that the closed form assumes
 
 
 class ClosedForm(NamedTuple):
-    """
-    The geometry of an arm whose inverse kinematics has a closed form.
+    """The geometry of an arm whose inverse kinematics has a closed form."""
 
-    Attributes
-    ----------
-    geometry : (50,) array
-        See :mod:`ik_node.solver.closed_form.closed_form`.
-    exact : bool
-        False if axes miss each other, or are not quite parallel; then a branch may be missing.
-
-    """
-
-    geometry: np.ndarray
+    geometry: np.ndarray  # (50,), see :mod:`ik_node.solver.closed_form.closed_form`
+    # False if axes miss each other, or are not quite parallel; then a branch may be missing.
     exact: bool
 
     @property

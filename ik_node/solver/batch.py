@@ -50,26 +50,20 @@ class BatchSolver(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class BatchResult:
-    """
-    Answers to N goals, in their order.
-
-    Attributes
-    ----------
-    q : (N, n) array
-        The solution; if there is none, the posture that came nearest.
-    status : (N,) array of Reason
-    position_error, orientation_error : (N,) arrays
-        m and rad, by forward kinematics at `q`.
-    iterations, restarts : (N,) int arrays
-
-    """
+    """Answers to N goals, in their order."""
 
     q: np.ndarray
+    """(N, n), the solution; if there is none, the posture that came nearest."""
     status: np.ndarray
+    """(N,) of Reason."""
     position_error: np.ndarray
+    """(N,), m, by forward kinematics at `q`."""
     orientation_error: np.ndarray
+    """(N,), rad, by forward kinematics at `q`."""
     iterations: np.ndarray
+    """(N,) int."""
     restarts: np.ndarray
+    """(N,) int."""
 
     def __len__(self) -> int:
         return len(self.q)

@@ -54,88 +54,62 @@ LARGEST_OPTION = 10**6  # iterations or restarts; m per rad, or rad per m
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """
-    Options of a solver; each is also a keyword of ``Solver`` and of ``Solver.solve``.
-
-    Attributes
-    ----------
-    method : str
-        'damped', or one of :data:`ik_node.textbook.TEXTBOOK_METHODS`.
-    position_tolerance, orientation_tolerance : float
-        m and rad, each tested by itself.
-    metres_per_radian : float
-        Weight of orientation against position in the damped step and in `nearest`.
-    max_iterations : int
-        Most steps of one attempt; 0 = the default of the method, 60 for 'damped'.
-    step_fraction : float
-        Fraction of the error that one step of a textbook method along the Jacobian removes, the
-        ``dt`` of Euler integration, (0, 1].
-    max_restarts : int
-        Most attempts after the given seeds, from a fixed table of postures.  If it is
-        not 0, a few more attempts follow before a goal is given up.  With 0, the 'first'
-        solution is found by descent from the seeds or not at all.
-    deadline : float
-        Seconds, on the monotonic clock.
-    weights : tuple of float
-        Cost of moving each joint, one for all or one per joint: a joint of weight 4
-        takes a quarter of the motion of one of weight 1.
-    locked : tuple of str
-        Joints that keep their positions of the seed.
-    gains : tuple of float
-        Strength of the bias towards the preferred positions, one for all joints or
-        one per joint; 0 = off.
-    preferred : tuple of float
-        Preferred joint positions (rad or m); empty = the middle of each range.
-    posture, posture_gains : tuple of float
-        A second posture to stay close to, and the strength of that bias; it adds to
-        that of `gains`.
-    manipulability_gain : float
-        Bias away from singularities: the gain of ``-log m``, m = Yoshikawa's measure.
-    max_bias_iterations : int
-        Most null-space steps after the goal is met, from each starting posture.
-    explore : bool
-        Start from other postures as well, instead of only descending from the first
-        solution.
-    closed_form : bool
-        Solve in closed form where the arm has one; else all is done by descent.
-    select : str or callable
-        Which solution is returned: the 'first' one found, from one seed and in closed form the
-        nearest, else by descent from the seeds; or, of all solutions, the 'nearest' to the first
-        seed, the most 'centred' between the limits, the most 'manipulable', or the one with the
-        smallest ``select(solution)``.
-    max_jump : float
-        Largest change of a joint from the seed, rad or m; if only a solution farther
-        away meets the goal, the status is OTHER_BRANCH.
-    nearest : bool
-        If the goal is out of reach, return the nearest pose within reach.
-    nearest_keeps_position : bool
-        That pose has the position of the goal, if the position alone is within reach; then only
-        the orientation differs, as little as it can.
-
-    """
+    """Options of a solver; each is also a keyword of ``Solver`` and of ``Solver.solve``."""
 
     method: str = 'damped'
+    """'damped', or one of :data:`ik_node.textbook.TEXTBOOK_METHODS`."""
     position_tolerance: float = 1e-6
+    """m, tested by itself."""
     orientation_tolerance: float = 1e-6
+    """rad, tested by itself."""
     metres_per_radian: float = 0.3
+    """Weight of orientation against position in the damped step and in `nearest`."""
     max_iterations: int = 0
+    """Most steps of one attempt; 0 = the default of the method, 60 for 'damped'."""
     step_fraction: float = 1.0
+    """Fraction of the error that one step of a textbook method along the Jacobian removes, the
+    ``dt`` of Euler integration, (0, 1]."""
     max_restarts: int = 100
+    """Most attempts after the given seeds, from a fixed table of postures.  If it is not 0, a few
+    more attempts follow before a goal is given up.  With 0, the 'first' solution is found by
+    descent from the seeds or not at all."""
     deadline: float = 0.1
+    """Seconds, on the monotonic clock."""
     weights: tuple[float, ...] = (1.0,)
+    """Cost of moving each joint, one for all or one per joint: a joint of weight 4 takes a quarter
+    of the motion of one of weight 1."""
     locked: tuple[str, ...] = ()
+    """Joints that keep their positions of the seed."""
     gains: tuple[float, ...] = (0.0,)
+    """Strength of the bias towards the preferred positions, one for all joints or one per joint; 0
+    = off."""
     preferred: tuple[float, ...] = ()
+    """Preferred joint positions (rad or m); empty = the middle of each range."""
     posture: tuple[float, ...] = ()
+    """A second posture to stay close to."""
     posture_gains: tuple[float, ...] = (0.0,)
+    """Strength of that bias; it adds to that of `gains`."""
     manipulability_gain: float = 0.0
+    """Bias away from singularities: the gain of ``-log m``, m = Yoshikawa's measure."""
     max_bias_iterations: int = 50
+    """Most null-space steps after the goal is met, from each starting posture."""
     explore: bool = True
+    """Start from other postures as well, instead of only descending from the first solution."""
     closed_form: bool = True
+    """Solve in closed form where the arm has one; else all is done by descent."""
     select: str | Callable[..., float] = 'first'
+    """Which solution is returned: the 'first' one found, from one seed and in closed form the
+    nearest, else by descent from the seeds; or, of all solutions, the 'nearest' to the first seed,
+    the most 'centred' between the limits, the most 'manipulable', or the one with the smallest
+    ``select(solution)``."""
     max_jump: float = float('inf')
+    """Largest change of a joint from the seed, rad or m; if only a solution farther away meets the
+    goal, the status is OTHER_BRANCH."""
     nearest: bool = False
+    """If the goal is out of reach, return the nearest pose within reach."""
     nearest_keeps_position: bool = False
+    """That pose has the position of the goal, if the position alone is within reach; then only the
+    orientation differs, as little as it can."""
 
     def __post_init__(self) -> None:
         for name in ('weights', 'locked', 'gains', 'preferred', 'posture', 'posture_gains'):

@@ -19,18 +19,9 @@ METRES_PER_RADIAN_OF_TURN = 0.3  # to compare a turn with a shift
 
 @dataclass(frozen=True, eq=False)
 class Shift:
-    """
-    The goal at another position, with its orientation.
+    """The goal at another position, with its orientation."""
 
-    Attributes
-    ----------
-    offset : (3,) array
-        From the goal to that position, m, in the axes of the base link; rounded to `decimals`.
-    decimals : int
-    base_link : str
-
-    """
-
+    # (3,), from the goal to that position, m, in the axes of the base link; rounded to `decimals`
     offset: np.ndarray
     decimals: int
     base_link: str
@@ -60,21 +51,11 @@ class Shift:
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """
-    The goal with another orientation, at its position.
+    """The goal with another orientation, at its position."""
 
-    Attributes
-    ----------
-    axis : (3,) array
-        In the axes of the tool at the goal, of length 1 but for its rounding to `decimals`.
-    angle : float
-        Rad; a number of degrees rounded to `decimals` less two.
-    decimals : int
-
-    """
-
+    # (3,), in the axes of the tool at the goal, of length 1 but for its rounding to `decimals`
     axis: np.ndarray
-    angle: float
+    angle: float  # rad; a number of degrees rounded to `decimals` less two
     decimals: int
 
     @property
@@ -102,23 +83,11 @@ class Turn:
 
 @dataclass(frozen=True)
 class WiderLimit:
-    """
-    A position limit of one joint that is wider.
-
-    Attributes
-    ----------
-    joint : str
-    upper : bool
-        Whether it is the upper limit; else the lower one.
-    value : float
-        Where the limit has to be, rad or m.
-    revolute : bool
-
-    """
+    """A position limit of one joint that is wider."""
 
     joint: str
-    upper: bool
-    value: float
+    upper: bool   # whether it is the upper limit; else the lower one
+    value: float  # where the limit has to be, rad or m
     revolute: bool
 
     @property
@@ -142,18 +111,9 @@ class WiderLimit:
 
 @dataclass(frozen=True)
 class OtherOption:
-    """
-    An option of the solver with another value.
+    """An option of the solver with another value."""
 
-    Attributes
-    ----------
-    option : str
-        A field of :class:`~ik_node.solver.options.SolverOptions`.
-    value : float
-
-    """
-
-    option: str
+    option: str  # a field of :class:`~ik_node.solver.options.SolverOptions`
     value: float
 
     @property

@@ -83,36 +83,21 @@ Trial = Callable[[Solver, Goal], bool]
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """
-    One kind of change to a goal, by a vector (3,).
+    """One kind of change to a goal, by a vector (3,)."""
 
-    Attributes
-    ----------
-    moved : callable
-        Returns poses (k, 4, 4) of a pose (4, 4) by vectors (k, 3).
-    needed : callable
-        Returns the vector (3,) that makes a pose (4, 4) of the tip meet a goal.
-    rounded : callable
-        Returns the remedy of a vector, some margin (m or rad) and decimals, and a base link.
-    changed_axes : tuple of int
-        Axes of a tolerance that are free for it.
-    walk_weight, start_weight : float
-        m per rad, of walks, and to choose where they start.
-    rungs : tuple of (float, int)
-        Margins (m or rad) and decimals that are tried, one after the other.
-    radii : tuple of float
-        m or rad, where it is sought among obstacles.
-
-    """
-
+    # Returns poses (k, 4, 4) of a pose (4, 4) by vectors (k, 3).
     moved: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    # Returns the vector (3,) that makes a pose (4, 4) of the tip meet a goal.
     needed: Callable[[Goal, np.ndarray], np.ndarray]
+    # Returns the remedy of a vector, some margin (m or rad) and decimals, and a base link.
     rounded: Callable[[np.ndarray, float, int, str], Shift | Turn]
-    changed_axes: tuple[int, ...]
+    changed_axes: tuple[int, ...]  # axes of a tolerance that are free for it
+    # walk_weight, start_weight: m per rad, of walks, and to choose where they start
     walk_weight: float
     start_weight: float
+    # Margins (m or rad) and decimals that are tried, one after the other.
     rungs: tuple[tuple[float, int], ...]
-    radii: tuple[float, ...]
+    radii: tuple[float, ...]  # m or rad, where it is sought among obstacles
 
 
 def remedies_of(solver: Solver, result: Result,

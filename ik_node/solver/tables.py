@@ -60,51 +60,12 @@ DEFAULT_MAX_STEPS = 60
 
 
 class Tables:
-    """
-    The options of a solver for a chain, checked, as the compiled code reads them.
-
-    Attributes
-    ----------
-    chain : Chain
-    options : SolverOptions
-    table : (m + 1, 16) array
-        :attr:`Chain.table`.
-    joints : (7, n) array
-        Rows: see :class:`ik_node.solver.descent.layout.JointRows`.
-    settings : (16,) array
-        For a goal without a box.
-    locked : tuple of int
-        Joints that keep their positions of the seed.
-    postures : (n + 12, K) array
-        See :class:`ik_node.solver.descent.layout.Problem`.
-    preferred : (n,) array
-        Posture that the bias pulls to.
-    redundant : bool
-        Whether a pose leaves the arm free.
-    closed_form : ClosedForm or None
-        None if the arm has none, or if it is not wanted.
-    fill_row, solve_row : functions
-        What :func:`ik_node.solver.warm_up.warm_up` returns.  They and the next two do not look at
-        the types of their arguments.
-    branch_rows : function or None
-        What :func:`ik_node.solver.warm_up.warm_up_closed_form` returns; None without a closed
-        form.
-    nearest_row : function or None
-        What :func:`ik_node.solver.warm_up.warm_up_nearest` returns, if nearest postures are
-        sought along self-motions.
-    setup : (SETUP_SIZE,) array or None
-        What `branch_rows` takes.
-
-    Raises
-    ------
-    ParameterError
-        If an option does not suit the chain.
-
-    """
+    """The options of a solver for a chain, checked, as the compiled code reads them."""
 
     def __init__(self, chain: Chain, options: SolverOptions) -> None:
         self.chain, self.options = chain, options
-        self.table = chain.table
+        self.table = chain.table  # (m + 1, 16), :attr:`Chain.table`
+        # None if the arm has none, or if it is not wanted.
         self.closed_form = closed_form_of(chain) if options.closed_form else None
         lower, upper = window(chain)
         width = np.where(upper > lower, upper - lower, 1.0)
@@ -121,22 +82,27 @@ class Tables:
         target = self.preferred + share * chain.difference(posture, self.preferred)
         wraps = chain.revolute & np.isfinite(chain.lower) & np.isfinite(chain.upper) \
             & (chain.upper - chain.lower >= 2.0 * pi - 1e-9)
+        # (7, n), rows: see :class:`ik_node.solver.descent.layout.JointRows`
         self.joints = np.array([chain.lower, chain.upper, wraps, chain.revolute,
                                 1.0 / np.sqrt(self._positive('weights', 1e-6)), target,
                                 both / width**2])
         if options.manipulability_gain > 0.0 and chain.n < 6:
             raise ParameterError('manipulability_gain needs six joints at least, '
                                  f'the chain has {chain.n}')
-        self.locked = self._locked()
+        self.locked = self._locked()  # joints that keep their positions of the seed
         self.biased = bool((both > 0.0).any()) or options.manipulability_gain > 0.0
-        self.redundant = chain.n - len(self.locked) > 6
+        self.redundant = chain.n - len(self.locked) > 6  # whether a pose leaves the arm free
+        # (16,), for a goal without a box
         self.settings = self._settings(EXACT_TOLERANCE, EXACT_POSE)
-        self.setup = self._setup(self.joints)
+        self.setup = self._setup(self.joints)  # (SETUP_SIZE,), or None, what `branch_rows` takes
         self._load_kernels()
         self._boxes: dict[tuple, np.ndarray] = {}
+        # (n + 12, K), see :class:`ik_node.solver.descent.layout.Problem`
         self.postures = posture_table(chain, max(MIN_TABLE_POSTURES, options.max_restarts + 2))
 
     def _load_kernels(self) -> None:
+        # None of them looks at the types of its arguments.  `branch_rows` is None without a
+        # closed form, `nearest_row` unless nearest postures are sought along self-motions.
         self.fill_row, self.solve_row = warm_up()
         self.branch_rows = None if self.closed_form is None \
             else warm_up_closed_form(self.closed_form.searched)
@@ -317,30 +283,14 @@ class Tables:
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """
-    One goal as the compiled code reads it.
-
-    Attributes
-    ----------
-    tables : Tables
-    T : (1, 4, 4) array
-        The pose of the goal.
-    settings : (16,) array
-        With the box of the goal.
-    joints : (7, n) array
-        With the limits of this call; a joint with equal limits is locked.
-    seeds : (1, s, n) array
-    answers : (1, 7 + n) array
-        The best answer found; written in place.
-
-    """
+    """One goal as the compiled code reads it."""
 
     tables: Tables
-    T: np.ndarray
-    settings: np.ndarray
-    joints: np.ndarray
-    seeds: np.ndarray
-    answers: np.ndarray
+    T: np.ndarray  # (1, 4, 4), the pose of the goal
+    settings: np.ndarray  # (16,), with the box of the goal
+    joints: np.ndarray  # (7, n), with the limits of this call; a joint with equal limits is locked
+    seeds: np.ndarray  # (1, s, n)
+    answers: np.ndarray  # (1, 7 + n), the best answer found; written in place
 
     @property
     def chain(self) -> Chain:

@@ -190,15 +190,6 @@ class Thresholds:
     """
     When a reachable posture gets a warning.
 
-    Attributes
-    ----------
-    far : float
-        A joint that would move farther than this (rad or m) is on another branch.
-    limit_margin : float
-        A joint nearer to a limit than this (rad or m) is close to it.
-    singular_value : float
-        An arm with a smaller singular value is close to a singularity.
-
     Raises
     ------
     ParameterError
@@ -206,9 +197,9 @@ class Thresholds:
 
     """
 
-    far: float = 1.6
-    limit_margin: float = 0.05
-    singular_value: float = 0.03
+    far: float = 1.6  # a joint that would move farther than this (rad or m) is on another branch
+    limit_margin: float = 0.05  # a joint nearer to a limit than this (rad or m) is close to it
+    singular_value: float = 0.03  # an arm with a smaller singular value is close to a singularity
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -218,34 +209,16 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class ReachabilityReport:
-    """
-    Whether a goal can be reached, and how well.
-
-    Attributes
-    ----------
-    colour : Colour
-    reason : Reason
-        SOLVED, or why the goal is not reachable.
-    sentence : str
-        The same in words.
-    limit_margin : float
-        Smallest distance of a joint to its limits (rad or m).
-    smallest_singular_value : float
-        Of the Jacobian.
-    jump : float
-        Largest change of a joint from its present position (rad or m).
-    limiting_joint : str
-        The joint close to its limit; if the goal is not reachable, the joint at its limit, or
-        the one that would be farthest beyond it; empty if there is none.
-
-    """
+    """Whether a goal can be reached, and how well."""
 
     colour: Colour
-    reason: Reason
-    sentence: str
-    limit_margin: float
-    smallest_singular_value: float
-    jump: float
+    reason: Reason  # SOLVED, or why the goal is not reachable
+    sentence: str  # the same in words
+    limit_margin: float  # smallest distance of a joint to its limits (rad or m)
+    smallest_singular_value: float  # of the Jacobian
+    jump: float  # largest change of a joint from its present position (rad or m)
+    # The joint close to its limit; if the goal is not reachable, the joint at its limit, or the
+    # one that would be farthest beyond it; empty if there is none.
     limiting_joint: str
 
 

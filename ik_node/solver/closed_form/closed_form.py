@@ -76,32 +76,19 @@ STRAIGHT_WRIST = 1e-14    # 1 - |cosine| of the angle between two axes that coun
 
 
 class BranchWork(NamedTuple):
-    """
-    The arrays that the search for branches works in.
+    """The arrays that the search for branches works in."""
 
-    Attributes
-    ----------
-    goal : (19,) array
-    seed : (14,) array
-        Sine and cosine of each joint of the seed; with three parallel axes also of the turn of
-        link 4 about axis 2.
-    arm : (4, 6) array
-        Sine and cosine of joints 1 to 3, one row for each way to place the wrist.
-    branches : (most, 6) array
-        Joint positions, rad.
-    distances : (most,) array
-        Squared distances of the branches from the seed, rad^2; infinite outside the limits.
-    tried : (5, 32) array
-        Turns of link 4 that are tried where the wrist is straight, see
-        :mod:`ik_node.solver.closed_form.free_wrist`.
-
-    """
-
-    goal: np.ndarray
+    goal: np.ndarray  # (19,)
+    # (14,), sine and cosine of each joint of the seed; with three parallel axes also of the turn
+    # of link 4 about axis 2
     seed: np.ndarray
+    # (4, 6), sine and cosine of joints 1 to 3, one row for each way to place the wrist
     arm: np.ndarray
-    branches: np.ndarray
+    branches: np.ndarray  # (most, 6), joint positions, rad
+    # (most,), squared distances of the branches from the seed, rad^2; infinite outside the limits
     distances: np.ndarray
+    # (5, 32), turns of link 4 that are tried where the wrist is straight, see
+    # :mod:`ik_node.solver.closed_form.free_wrist`
     tried: np.ndarray
 
 

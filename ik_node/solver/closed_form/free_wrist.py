@@ -42,64 +42,33 @@ class FreeWrist(NamedTuple):
     An arm with a straight wrist, and a seed.
 
     Complex numbers are vectors in the plane across the parallel axes, m, in the frame of link 1.
-
-    Attributes
-    ----------
-    wrist : complex
-        From axis 2 to axis 6.
-    hand : complex
-        From axis 4 to axis 6, for a link 4 not turned about axis 2.
-    upper, lower : float
-        Distances of axes 2 and 3, and 3 and 4, m.
-    direction : complex
-        From axis 3 to axis 4, of length 1, for a link 3 not turned about axis 2.
-    ways : (3,) tuple
-        1 if axis 3, 4 or 6 points the same way as axis 2, else -1.
-    sixth : float
-        Joint 6 for a link 4 not turned about axis 2, rad.
-    apart : float
-        Squared distance of joints 1 and 5 from the seed, rad^2.
-    seed, least, most : (4,) tuples
-        Of joints 2, 3, 4 and 6: the seed and the limits, rad.
-
     """
 
-    wrist: complex
-    hand: complex
+    wrist: complex  # from axis 2 to axis 6
+    hand: complex   # from axis 4 to axis 6, for a link 4 not turned about axis 2
+    # upper, lower: distances of axes 2 and 3, and 3 and 4, m
     upper: float
     lower: float
-    direction: complex
-    ways: tuple
-    sixth: float
-    apart: float
+    direction: complex  # from axis 3 to axis 4, of length 1, for a link 3 not turned about axis 2
+    ways: tuple         # (3,), 1 if axis 3, 4 or 6 points the same way as axis 2, else -1
+    sixth: float        # joint 6 for a link 4 not turned about axis 2, rad
+    apart: float        # squared distance of joints 1 and 5 from the seed, rad^2
+    # seed, least, most: (4,), of joints 2, 3, 4 and 6: the seed and the limits, rad
     seed: tuple
     least: tuple
     most: tuple
 
 
 class FreeTurn(NamedTuple):
-    """
-    A turn of link 4 about axis 2, and what it means for a FreeWrist.
+    """A turn of link 4 about axis 2, and what it means for a FreeWrist."""
 
-    Attributes
-    ----------
-    turn : float
-        rad
-    side : float
-        1 or -1, of the elbow.
-    square : float
-        Squared distance of the posture from the seed, rad^2; infinite if there is none inside
-        the limits.
-    slope, bend : float
-        Its derivative by the turn; the second, or what Newton's method takes for it.
-
-    """
-
-    turn: float
-    side: float
+    turn: float  # rad
+    side: float  # 1 or -1, of the elbow
+    # Squared distance of the posture from the seed, rad^2; infinite if there is none inside the
+    # limits.
     square: float
-    slope: float
-    bend: float
+    slope: float  # its derivative by the turn
+    bend: float   # the second, or what Newton's method takes for it
 
 
 NO_TURN = FreeTurn(0.0, 0.0, np.inf, 0.0, 1.0)

@@ -91,79 +91,37 @@ NEAR_ATTEMPT = Attempt(EARLY_STOP, SHORT_STEP, 5.0, False)
 
 
 class Wrist(NamedTuple):
-    """
-    A goal for an arm with an offset wrist.
+    """A goal for an arm with an offset wrist."""
 
-    Attributes
-    ----------
-    by_fourth : bool
-        Whether joint 4 is searched (axes 5 and 6 meet), else joint 6 (axes 4 and 5 meet).
-    parallel : bool
-        Whether axes 2 and 3 are parallel, else axes 1 and 2 meet.
-    sense : float
-        1 if axes 2 and 3 point the same way, else -1.
-    axes : six (3,) tuples
-        At q = 0.
-    links : five (3,) tuples
-        From axis 1 to 2, 2 to 3, ..., 5 to 6, m.
-    R : tuple of three tuples
-        Rotation of the last link; it is I at q = 0.
-    p : (3,) tuple
-        From the point on axis 1 to that on axis 6, m.
-
-    """
-
+    # Whether joint 4 is searched (axes 5 and 6 meet), else joint 6 (axes 4 and 5 meet).
     by_fourth: bool
-    parallel: bool
-    sense: float
-    axes: tuple
-    links: tuple
-    R: tuple
-    p: tuple
+    parallel: bool  # whether axes 2 and 3 are parallel, else axes 1 and 2 meet
+    sense: float    # 1 if axes 2 and 3 point the same way, else -1
+    axes: tuple     # six (3,), at q = 0
+    links: tuple    # five (3,), from axis 1 to 2, 2 to 3, ..., 5 to 6, m
+    R: tuple        # rotation of the last link; it is I at q = 0
+    p: tuple        # (3,), from the point on axis 1 to that on axis 6, m
 
 
 class Searched(NamedTuple):
-    """
-    A position of the searched joint: what is the same for all four ways to place the wrist.
+    """A position of the searched joint: what is the same for all four ways to place the wrist."""
 
-    Attributes
-    ----------
-    p, p34 : (3,) tuples
-        From the point on axis 1 to the wrist, and from axis 3 to it, m.
-    fixed, target : (3,) tuples
-        The axis that the last equation is about, in the frame of link 3; where it should point.
-    constant : float
-        The cosine of the equation.
-    outer : Circle
-        Of joint 1, or of joint 3 where axes 1 and 2 meet; the first two ways are one solution.
-
-    """
-
+    # p, p34: (3,), from the point on axis 1 to the wrist, and from axis 3 to it, m
     p: tuple
     p34: tuple
-    fixed: tuple
-    target: tuple
-    constant: float
+    fixed: tuple     # (3,), the axis that the last equation is about, in the frame of link 3
+    target: tuple    # (3,), where it should point
+    constant: float  # the cosine of the equation
+    # Of joint 1, or of joint 3 where axes 1 and 2 meet; the first two ways are one solution.
     outer: Circle
 
 
 class Way(NamedTuple):
-    """
-    One of the four ways to place the wrist.
+    """One of the four ways to place the wrist."""
 
-    Attributes
-    ----------
-    open : float
-        Discriminant; there is no such way if it is negative.
-    value : float
-        Of the last equation.
-    s1, c1, s2, c2, s3, c3 : float
-        Sine and cosine of joints 1 to 3.
-
-    """
-
-    open: float
-    value: float
+    open: float   # discriminant; there is no such way if it is negative
+    value: float  # of the last equation
+    # s1, c1, s2, c2, s3, c3: sine and cosine of joints 1 to 3
     s1: float
     c1: float
     s2: float
@@ -173,52 +131,29 @@ class Way(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """
-    A piece of the equation that is smooth in u: at the joint position ``origin + span u^power``.
+    """A smooth piece of the equation: at the joint position ``origin + span u^power``, by u."""
 
-    Attributes
-    ----------
-    origin, span : float
-        rad.
-    power : int
-        1, or 2 around a position where two ways become one: then u >= 0 on the first.
-    first, second : int
-        Numbers of the ways, 0 to 3.
-
-    """
-
+    # origin, span: rad
     origin: float
     span: float
-    power: int
+    power: int  # 1, or 2 around a position where two ways become one: then u >= 0 on the first
+    # first, second: numbers of the ways, 0 to 3
     first: int
     second: int
 
 
 class SearchWork(NamedTuple):
-    """
-    The arrays that the search works in.
+    """The arrays that the search works in."""
 
-    Attributes
-    ----------
-    even : (9, JOINT_SAMPLES) array
-        Samples that are spread evenly over a turn: the discriminant of the first two ways against
-        the others; the discriminants of the ways, negative where there is none; the values.
-    samples : (9, MAX_SAMPLES + 1) array
-        The same of all samples.  The last is for one between them.
-    positions : (MAX_SAMPLES + 1,) array
-        Of all samples, rad.
-    nodes : (7, 2) array
-        Positions on a curve, and the values there.
-    found : (MAX_CANDIDATES, 6) array
-        Joint positions, rad.
-
-    """
-
+    # (9, JOINT_SAMPLES), samples that are spread evenly over a turn: the discriminant of the first
+    # two ways against the others; the discriminants of the ways, negative where there is none; the
+    # values
     even: np.ndarray
+    # (9, MAX_SAMPLES + 1), the same of all samples.  The last is for one between them.
     samples: np.ndarray
-    positions: np.ndarray
-    nodes: np.ndarray
-    found: np.ndarray
+    positions: np.ndarray  # (MAX_SAMPLES + 1,), of all samples, rad
+    nodes: np.ndarray      # (7, 2), positions on a curve, and the values there
+    found: np.ndarray      # (MAX_CANDIDATES, 6), joint positions, rad
 
 
 @inner

@@ -160,27 +160,15 @@ def subproblem_4(h, p, k, d, sine, cosine):
 
 
 class Circle(NamedTuple):
-    """
-    The equation ``h . rot(k, t) p = d`` as a sine + b cosine = c.
-
-    Attributes
-    ----------
-    a, b, c : float
-    root : float
-        Square root of a^2 + b^2 - c^2; 0 if that is negative: there is no solution.
-    scale : float
-        Of the solutions, see :func:`on_circle`.
-    share : float
-        a^2 + b^2 - c^2 as a share of the largest possible value of a^2 + b^2; there is one
-        solution only if it is 0.
-
-    """
+    """The equation ``h . rot(k, t) p = d`` as a sine + b cosine = c."""
 
     a: float
     b: float
     c: float
-    root: float
-    scale: float
+    root: float   # square root of a^2 + b^2 - c^2; 0 if that is negative: there is no solution
+    scale: float  # of the solutions, see :func:`on_circle`
+    # a^2 + b^2 - c^2 as a share of the largest possible value of a^2 + b^2; there is one solution
+    # only if it is 0
     share: float
 
 

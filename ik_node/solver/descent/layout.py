@@ -53,55 +53,26 @@ LIMIT_TOUCH = 1e-7    # rad or m, a solution this far beyond a limit is on it
 
 
 class JointRows(NamedTuple):
-    """
-    The rows of the joint table, each an (n,) array.
+    """The rows of the joint table, each an (n,) array."""
 
-    Attributes
-    ----------
-    lower, upper : arrays
-        Limits, rad or m.
-    wraps : array
-        Not 0 for a joint with a range of a turn or more, which may go round by 2 pi.
-    revolute : array
-        Not 0 for a revolute joint.
-    scale : array
-        Roots of the inverse weights: how readily a joint moves.
-    preferred : array
-        Posture that the bias pulls to, rad or m.
-    pull : array
-        Strength of that pull, 1 / rad^2 or 1 / m^2.
-
-    """
-
+    # lower, upper: limits, rad or m
     lower: np.ndarray
     upper: np.ndarray
+    # Not 0 for a joint with a range of a turn or more, which may go round by 2 pi.
     wraps: np.ndarray
-    revolute: np.ndarray
-    scale: np.ndarray
-    preferred: np.ndarray
-    pull: np.ndarray
+    revolute: np.ndarray   # not 0 for a revolute joint
+    scale: np.ndarray      # roots of the inverse weights: how readily a joint moves
+    preferred: np.ndarray  # posture that the bias pulls to, rad or m
+    pull: np.ndarray       # strength of that pull, 1 / rad^2 or 1 / m^2
 
 
 class Problem(NamedTuple):
-    """
-    What all goals of a call have in common.
+    """What all goals of a call have in common."""
 
-    Attributes
-    ----------
-    table : (m + 1, 16) array
-        :attr:`ik_node.model.chain.Chain.table`.
-    joints : JointRows
-    settings : (16,) array
-        Entries METRES_PER_RADIAN to BOX_AXES.
-    postures : (n + 12, K) array
-        Columns: joint positions, and the pose of the tip there.
-
-    """
-
-    table: np.ndarray
+    table: np.ndarray  # (m + 1, 16), :attr:`ik_node.model.chain.Chain.table`
     joints: JointRows
-    settings: np.ndarray
-    postures: np.ndarray
+    settings: np.ndarray  # (16,), entries METRES_PER_RADIAN to BOX_AXES
+    postures: np.ndarray  # (n + 12, K), columns: joint positions, and the pose of the tip there
 
 
 class ProblemArrays(NamedTuple):
@@ -119,163 +90,72 @@ class ProblemArrays(NamedTuple):
 
 
 class StopRule(NamedTuple):
-    """
-    When an attempt is given up.
+    """When an attempt is given up."""
 
-    Attributes
-    ----------
-    share : float
-        The squared error must fall to this share of the lowest one ...
-    steps : int
-        ... within this many steps.
-
-    """
-
-    share: float
-    steps: int
+    share: float  # the squared error must fall to this share of the lowest one ...
+    steps: int    # ... within this many steps
 
 
 class Attempt(NamedTuple):
-    """
-    How one attempt walks.
+    """How one attempt walks."""
 
-    Attributes
-    ----------
-    stop : StopRule
-        For a distant goal without a box; see :func:`ik_node.solver.descent.damped.descend`.
-    longest_step : float
-        Largest change of a joint in one step, rad or m.
-    max_steps : float
-    may_wrap : bool
-        Whether joints may go round by 2 pi when they meet a limit.
-
-    """
-
+    # For a distant goal without a box; see :func:`ik_node.solver.descent.damped.descend`.
     stop: StopRule
-    longest_step: float
+    longest_step: float  # largest change of a joint in one step, rad or m
     max_steps: float
-    may_wrap: bool
+    may_wrap: bool  # whether joints may go round by 2 pi when they meet a limit
 
 
 class Descent(NamedTuple):
-    """
-    Where an attempt ended.
+    """Where an attempt ended."""
 
-    Attributes
-    ----------
-    solved : bool
-        Both tolerances are met.
-    steps : int
-    position_error, orientation_error : float
-        m and rad.
-    squared_error : float
-        Weighted, m^2.
-    was_far : bool
-        The goal was far away at the start.
-
-    """
-
-    solved: bool
+    solved: bool  # both tolerances are met
     steps: int
+    # position_error, orientation_error: m and rad
     position_error: float
     orientation_error: float
-    squared_error: float
-    was_far: bool
+    squared_error: float  # weighted, m^2
+    was_far: bool         # the goal was far away at the start
 
 
 class Work(NamedTuple):
-    """
-    The arrays that an attempt works in.
+    """The arrays that an attempt works in."""
 
-    Attributes
-    ----------
-    frames : (m + 1, 12) array
-        Poses of the joint frames and of the tip.
-    columns : (n, 6) array
-        J^T.
-    A : (6, 6) array
-        Normal matrix ``J J^T + damping I``, upper triangle.
-    D : (6, 3) array
-        See :func:`ik_node.solver.descent.residual.residual`.
-    e, y : (6,) arrays
-        Error of the tip; solution of the normal equations.
-    dq, bent : (n,) arrays
-        Step, and its second-order part.
-    active : (n,) array of bool
-        Joints that take part in the step.
-
-    """
-
-    frames: np.ndarray
-    columns: np.ndarray
-    A: np.ndarray
-    D: np.ndarray
-    e: np.ndarray
-    y: np.ndarray
+    frames: np.ndarray   # (m + 1, 12), poses of the joint frames and of the tip
+    columns: np.ndarray  # (n, 6), J^T
+    A: np.ndarray        # (6, 6), normal matrix ``J J^T + damping I``, upper triangle
+    D: np.ndarray        # (6, 3), see :func:`ik_node.solver.descent.residual.residual`
+    e: np.ndarray        # (6,), error of the tip
+    y: np.ndarray        # (6,), solution of the normal equations
+    # dq, bent: (n,), step, and its second-order part
     dq: np.ndarray
     bent: np.ndarray
-    active: np.ndarray
+    active: np.ndarray  # (n,) bool, joints that take part in the step
 
 
 class GoalWork(NamedTuple):
-    """
-    The arrays that are needed for each goal.
+    """The arrays that are needed for each goal."""
 
-    Attributes
-    ----------
-    goal : (19,) array
-    q : (n,) array
-        Joint positions of the present attempt.
-    distances : (K,) array
-        How far the tip is from the goal at each posture of the table.
-
-    """
-
-    goal: np.ndarray
-    q: np.ndarray
-    distances: np.ndarray
+    goal: np.ndarray       # (19,)
+    q: np.ndarray          # (n,), joint positions of the present attempt
+    distances: np.ndarray  # (K,), how far the tip is from the goal at each posture of the table
 
 
 class BiasWork(NamedTuple):
-    """
-    The arrays that the null-space bias works in.
+    """The arrays that the null-space bias works in."""
 
-    Attributes
-    ----------
-    gradient : (n,) array
-        Of the bias.
-    wrench : (6,) array
-        Multipliers of the goal as a force and a torque on the tip.
-    task : (n, 6) array
-        J^T with the rows of all axes of the goal.
-    B : (n, n) array
-        Hessian of the Lagrangian.
-    V : (6 + n, n) array
-        Orthonormal bases of the row space and the null space.
-    H : (n, n) array
-        Reduced Hessian.
-    s : (n,) array
-        Step in the null space.
-    walker, trial : (n,) arrays
-        Postures.
-    pointed : (19,) array
-        The goal without a box, to measure where in its box the tip is.
-    starts : (BIAS_STARTS,) array of int64
-        Columns of the postures to start from.
-
-    """
-
-    gradient: np.ndarray
-    wrench: np.ndarray
-    task: np.ndarray
-    B: np.ndarray
-    V: np.ndarray
-    H: np.ndarray
-    s: np.ndarray
+    gradient: np.ndarray  # (n,), of the bias
+    wrench: np.ndarray    # (6,), multipliers of the goal as a force and a torque on the tip
+    task: np.ndarray      # (n, 6), J^T with the rows of all axes of the goal
+    B: np.ndarray         # (n, n), Hessian of the Lagrangian
+    V: np.ndarray         # (6 + n, n), orthonormal bases of the row space and the null space
+    H: np.ndarray         # (n, n), reduced Hessian
+    s: np.ndarray         # (n,), step in the null space
+    # walker, trial: (n,), postures
     walker: np.ndarray
     trial: np.ndarray
-    pointed: np.ndarray
-    starts: np.ndarray
+    pointed: np.ndarray  # (19,), the goal without a box, to measure where in its box the tip is
+    starts: np.ndarray   # (BIAS_STARTS,) int64, columns of the postures to start from
 
 
 @inlined

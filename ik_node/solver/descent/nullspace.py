@@ -62,40 +62,18 @@ CORRECTION_STEPS = 8.0   # damped steps back to the goal after a step
 
 
 class NullStep(NamedTuple):
-    """
-    A step in the null space.
+    """A step in the null space."""
 
-    Attributes
-    ----------
-    longest : float
-        Largest change of a joint, rad or m.
-    room : float
-        Share of the step at which the first axis reaches the border of its box.
-
-    """
-
-    longest: float
-    room: float
+    longest: float  # largest change of a joint, rad or m
+    room: float     # share of the step at which the first axis reaches the border of its box
 
 
 class Breach(NamedTuple):
-    """
-    The limit or the border that a step would break most.
+    """The limit or the border that a step would break most."""
 
-    Attributes
-    ----------
-    joint : int
-        The joint that would pass its limit, or -1.
-    axis : int
-        The axis of the goal that would leave its box, or -1.
-    room : float
-        As in :class:`NullStep`.
-
-    """
-
-    joint: int
-    axis: int
-    room: float
+    joint: int   # the joint that would pass its limit, or -1
+    axis: int    # the axis of the goal that would leave its box, or -1
+    room: float  # as in :class:`NullStep`
 
 
 @inner

@@ -36,52 +36,24 @@ from ik_node.solver.descent.residual import residual, task_columns
 
 
 class TreeProblem(NamedTuple):
-    """
-    What all goals of a tree have in common.
+    """What all goals of a tree have in common."""
 
-    Attributes
-    ----------
-    table, parents : (m, 16), (m,) arrays
-        See :func:`ik_node.kinematics.tree.tree_kernels.tree_frames`.
-    joints : JointRows
-    tolerances : (2,) array
-        Of position (m) and orientation (rad).
-    length : float
-        Metres per radian.
-
-    """
-
+    # table, parents: (m, 16), (m,), see :func:`ik_node.kinematics.tree.tree_kernels.tree_frames`
     table: np.ndarray
     parents: np.ndarray
     joints: JointRows
-    tolerances: np.ndarray
-    length: float
+    tolerances: np.ndarray  # (2,), of position (m) and orientation (rad)
+    length: float           # metres per radian
 
 
 class TipGoals(NamedTuple):
-    """
-    The goals of G tips.
+    """The goals of G tips."""
 
-    Attributes
-    ----------
-    poses : (G, 19) array
-        See :mod:`ik_node.solver.descent.layout`.
-    rows : (G,) int array
-        Row of the tip in the table.
-    weights : (G,) array
-        Factor of each tip's errors.
-    levels : (G,) int array
-        0 = to be met; 1 = as near as possible once the others are met.
-    moved_by : (n, G) array of bool
-        Which coordinates move which tip.
-
-    """
-
-    poses: np.ndarray
-    rows: np.ndarray
-    weights: np.ndarray
-    levels: np.ndarray
-    moved_by: np.ndarray
+    poses: np.ndarray  # (G, 19), see :mod:`ik_node.solver.descent.layout`
+    rows: np.ndarray  # (G,) int, row of the tip in the table
+    weights: np.ndarray  # (G,), factor of each tip's errors
+    levels: np.ndarray  # (G,) int, 0 = to be met; 1 = as near as possible once the others are met
+    moved_by: np.ndarray  # (n, G) bool, which coordinates move which tip
 
 
 class TreeWork(NamedTuple):
@@ -286,20 +258,10 @@ PARTIAL_SHARE = 2           # each so many attempts keeps the tips that the best
 
 
 class WalkRule(NamedTuple):
-    """
-    How far an attempt walks.
+    """How far an attempt walks."""
 
-    Attributes
-    ----------
-    max_steps : int
-        For the first level.
-    to_rest : bool
-        Whether to walk until nothing is gained.
-
-    """
-
-    max_steps: int
-    to_rest: bool
+    max_steps: int  # for the first level
+    to_rest: bool   # whether to walk until nothing is gained
 
 
 class Walk(NamedTuple):

@@ -22,21 +22,14 @@ AT_TREE_LIMIT = 1e-6  # rad or m
 
 
 class TipError(NamedTuple):
-    """
-    How far a tip is from its goal, by forward kinematics.
-
-    Attributes
-    ----------
-    position, orientation : float
-        m and rad; of a goal with tolerances what is outside them, 0 where it is free.
-    met : bool
-        Whether both are within the tolerances of the solver.
-
-    """
+    """How far a tip is from its goal, by forward kinematics."""
 
     position: float
+    """m; of a goal with tolerances what is outside them, 0 where it is free."""
     orientation: float
+    """rad; of a goal with tolerances what is outside them, 0 where it is free."""
     met: bool
+    """Whether both are within the tolerances of the solver."""
 
     def __str__(self) -> str:
         """Return both errors, those that are zero left out, in words."""
@@ -47,41 +40,29 @@ class TipError(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TreeResult:
-    """
-    Result of one solve of a :class:`~ik_node.solver.tree.tree_solver.TreeSolver`.
-
-    Attributes
-    ----------
-    tree : KinematicTree
-    status : Reason
-        SOLVED; OUT_OF_REACH, ORIENTATION_OUT_OF_REACH or NO_SOLUTION of `unreachable`; COLLISION;
-        DEADLINE.
-    q : (n,) array
-        Joint positions, rad or m, inside the limits; on failure the posture that came nearest,
-        in the least squares of the weighted errors.
-    errors : dict of tip link to TipError
-    secondary : tuple of str
-        Tips that were to come as near as possible only.
-    unreachable : tuple of str
-        On failure the tips that cannot be brought to their goals: one that cannot by itself, or
-        of those that cannot together each without which the others can, else all.
-    time : float
-        Seconds.
-    attempts, iterations : int
-        Starts that were tried, and damped steps of all of them, those for the reason not counted.
-
-    """
+    """Result of one solve of a :class:`~ik_node.solver.tree.tree_solver.TreeSolver`."""
 
     tree: KinematicTree
     status: Reason
+    """SOLVED; OUT_OF_REACH, ORIENTATION_OUT_OF_REACH or NO_SOLUTION of `unreachable`; COLLISION;
+    DEADLINE."""
     q: np.ndarray
+    """(n,), joint positions, rad or m, inside the limits; on failure the posture that came
+    nearest, in the least squares of the weighted errors."""
     errors: dict[str, TipError]
+    """By tip link."""
     time: float
+    """Seconds."""
     secondary: tuple[str, ...] = ()
+    """Tips that were to come as near as possible only."""
     unreachable: tuple[str, ...] = ()
+    """On failure the tips that cannot be brought to their goals: one that cannot by itself, or of
+    those that cannot together each without which the others can, else all."""
     cause: str = field(default='', repr=False)
     attempts: int = 0
+    """Starts that were tried."""
     iterations: int = 0
+    """Damped steps of all starts, those for the reason not counted."""
 
     def __repr__(self) -> str:
         """Return status, success and errors, rounded."""
@@ -131,37 +112,25 @@ TipGoal = Goal | np.ndarray | Sequence[float]
 
 @dataclass(frozen=True)
 class TreeSolverOptions:
-    """
-    Options of a tree solver; each is a keyword of :class:`TreeSolver`.
-
-    Attributes
-    ----------
-    position_tolerance, orientation_tolerance : float
-        m and rad, each tested by itself, for each tip.
-    metres_per_radian : float
-        Weight of orientation against position.
-    max_iterations : int
-        Most steps of one attempt.
-    max_restarts : int
-        Most attempts after the seed.
-    deadline : float
-        Seconds, on the monotonic clock; by default none, so that equal calls give equal answers.
-    random_seed : int
-        Of the postures from which restarts begin.
-    joint_weights : mapping of joint name to float
-        Cost of moving a joint; a joint of weight 4 takes a quarter of the motion of one of
-        weight 1, which is the default.
-
-    """
+    """Options of a tree solver; each is a keyword of :class:`TreeSolver`."""
 
     position_tolerance: float = 1e-6
+    """m, tested by itself, for each tip."""
     orientation_tolerance: float = 1e-6
+    """rad, tested by itself, for each tip."""
     metres_per_radian: float = 0.3
+    """Weight of orientation against position."""
     max_iterations: int = 60
+    """Most steps of one attempt."""
     max_restarts: int = 200
+    """Most attempts after the seed."""
     deadline: float = inf
+    """Seconds, on the monotonic clock; by default none, so that equal calls give equal answers."""
     random_seed: int = 0
+    """Of the postures from which restarts begin."""
     joint_weights: Mapping[str, float] | None = None
+    """By joint, cost of moving a joint; a joint of weight 4 takes a quarter of the motion of one
+    of weight 1, which is the default."""
 
     def __post_init__(self) -> None:
         for name in ('position_tolerance', 'orientation_tolerance', 'metres_per_radian'):
