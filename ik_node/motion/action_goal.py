@@ -94,22 +94,12 @@ class Stage(Enum):
 
 
 class Execution:
-    """
-    One goal, for the client.  It ends once; later results are ignored.
-
-    Attributes
-    ----------
-    stage : Stage
-    verdict : Verdict or None
-        How it ended.
-    cancelling : bool
-        Cancelling was requested; it has to wait until the goal is accepted.
-
-    """
+    """One goal, for the client.  It ends once; later results are ignored."""
 
     def __init__(self) -> None:
         self.stage = Stage.SENT
-        self.verdict: Verdict | None = None
+        self.verdict: Verdict | None = None  # how it ended
+        # Cancelling was requested; it has to wait until the goal is accepted.
         self.cancelling = False
 
     def answered(self, accepted: bool) -> None:
@@ -137,20 +127,11 @@ class Tolerances:
 
     A position controller compares positions only (as the real one does:
     stopped_velocity_tolerance is for velocity and effort interfaces).
-
-    Attributes
-    ----------
-    path : (n,) array
-        Rad or m, before the last point.
-    goal : (n,) array
-        Rad or m, after it.
-    goal_time : float
-        Time (s) after the last point by which the goal tolerance must be met; 0 = no limit.
-
     """
 
-    path: np.ndarray
-    goal: np.ndarray
+    path: np.ndarray  # (n,), rad or m, before the last point
+    goal: np.ndarray  # (n,), rad or m, after it
+    # Time (s) after the last point by which the goal tolerance must be met; 0 = no limit.
     goal_time: float = 0.0
 
     @staticmethod
@@ -189,19 +170,12 @@ def _resolved(default: float, wanted: float) -> float:
 
 
 class ActiveGoal:
-    """
-    One goal, for the controller.
-
-    Attributes
-    ----------
-    goal : control_msgs/action/FollowJointTrajectory.Goal, or anything with its fields
-    outcome : (GoalStatus, ResultCode, str) or None
-        How it ended; None while it is active.
-
-    """
+    """One goal, for the controller."""
 
     def __init__(self, goal: Any) -> None:
+        # A control_msgs/action/FollowJointTrajectory.Goal, or anything with its fields.
         self.goal = goal
+        # How it ended; None while it is active.
         self.outcome: tuple[GoalStatus, ResultCode, str] | None = None
 
     def end(self, status: GoalStatus, code: ResultCode, text: str) -> None:

@@ -46,18 +46,9 @@ SHIFT_DECIMALS = 4
 
 @dataclass(frozen=True)
 class OfPose:
-    """
-    The remedy of one pose of several.
+    """The remedy of one pose of several."""
 
-    Attributes
-    ----------
-    name : str
-        Which pose it is.
-    remedy : Shift, Turn, WiderLimit or OtherOption
-
-    """
-
-    name: str
+    name: str  # which pose it is
     remedy: Remedy
 
     @property
@@ -73,19 +64,10 @@ class OfPose:
 
 @dataclass(frozen=True, eq=False)
 class OtherStart:
-    """
-    Another posture of the arm at the start of a motion; the arm gets there by the joints.
-
-    Attributes
-    ----------
-    joint_names : tuple of str
-    q : (n,) array
-        Rad or m, rounded to START_DECIMALS.
-
-    """
+    """Another posture of the arm at the start of a motion; the arm gets there by the joints."""
 
     joint_names: tuple[str, ...]
-    q: np.ndarray
+    q: np.ndarray  # (n,), rad or m, rounded to START_DECIMALS
 
     @property
     def sentence(self) -> str:
@@ -120,36 +102,18 @@ MotionRemedy = Remedy | OfPose | OtherStart | JointMotion
 
 @dataclass(frozen=True, eq=False)
 class RefusedMotion:
-    """
-    A motion that is refused, to be tried with changes.
-
-    Attributes
-    ----------
-    start : StartState
-    goals : tuple of (n,) arrays or Goals
-        Joint positions, rad or m, and poses that it passes or ends at, in order.
-    names : tuple of str
-        Of each; empty if there is no other.
-    follows : bool
-        Whether the tip follows lines and arcs.
-    is_line : bool
-        Whether it is a single line.
-    limits : MotionLimits
-    period : float
-        Largest time between points, s.
-    plan : callable
-        Plans it with a solver, which may have wider limits, from a start state, to goals, which
-        may be the first of them only; raises an IkNodeError if there is no such motion.
-
-    """
+    """A motion that is refused, to be tried with changes."""
 
     start: StartState
+    # (n,) each, joint positions, rad or m, and poses that it passes or ends at, in order
     goals: tuple[np.ndarray | Goal, ...]
-    names: tuple[str, ...]
-    follows: bool
-    is_line: bool
+    names: tuple[str, ...]  # of each; empty if there is no other
+    follows: bool           # whether the tip follows lines and arcs
+    is_line: bool           # whether it is a single line
     limits: MotionLimits
-    period: float
+    period: float  # largest time between points, s
+    # Plans it with a solver, which may have wider limits, from a start state, to goals, which may
+    # be the first of them only; raises an IkNodeError if there is no such motion.
     plan: Callable[[Solver, StartState, tuple[np.ndarray | Goal, ...]], object]
 
 
@@ -165,11 +129,6 @@ def find_motion_remedies(solver: Solver, motion: RefusedMotion,
     motion : RefusedMotion
     goes_on : callable
         Asked before each piece of work of some milliseconds whether to go on.
-
-    Raises
-    ------
-    IkNodeError
-        If a moving arm cannot be brought to rest, from where the motion begins.
 
     """
     return MotionRemedySearch(solver, motion, goes_on).remedies()

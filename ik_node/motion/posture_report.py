@@ -23,32 +23,16 @@ from ik_node.solver.unreachable import Colour, judge, Thresholds
 
 @dataclass(frozen=True, eq=False)
 class PostureReport:
-    """
-    One of the postures that reach a goal.
+    """One of the postures that reach a goal."""
 
-    Attributes
-    ----------
-    posture : Posture
-        From the present posture as its seed.
-    colour : Colour
-        Green: free, and so is the direct motion to it; amber: with a warning; red: it collides.
-    sentence : str
-        The same in words.
-    clearance : float
-        Least distance (m) of two bodies; 0 or less if they overlap, infinite without a check.
-    nearest : tuple of str
-        The two bodies that have it; empty without a check.
-    duration : float
-        Of the direct motion, s; NaN if there is none.
-
-    """
-
-    posture: Posture
+    posture: Posture  # from the present posture as its seed
+    # Green: free, and so is the direct motion to it; amber: with a warning; red: it collides.
     colour: Colour
-    sentence: str
+    sentence: str  # the same in words
+    # Least distance (m) of two bodies; 0 or less if they overlap, infinite without a check.
     clearance: float
-    nearest: tuple[str, ...]
-    duration: float
+    nearest: tuple[str, ...]  # the two bodies that have it; empty without a check
+    duration: float           # of the direct motion, s; NaN if there is none
 
 
 def postures_of(solver: Solver, goal: Goal, q: np.ndarray) -> tuple[Posture, ...]:

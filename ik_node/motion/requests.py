@@ -82,18 +82,11 @@ class Rounds:
     goes_on : callable, optional
         The answer; True by default.
 
-    Attributes
-    ----------
-    count : int
-        How often it was True.
-    ended : bool
-        Whether it was False.
-
     """
 
     def __init__(self, goes_on: Callable[[], bool] = lambda: True) -> None:
         self._goes_on = goes_on
-        self.count, self.ended = 0, False
+        self.count, self.ended = 0, False  # how often it was True, and whether it was False
 
     @classmethod
     def at_most(cls, count: float) -> Rounds:
@@ -111,20 +104,11 @@ class Rounds:
 
 @dataclass(frozen=True, eq=False)
 class SolveRequest:
-    """
-    Joint positions for a goal.
-
-    Attributes
-    ----------
-    goal : Goal
-    seeds : (n,) or (s, n) array
-        Rad or m.
-
-    """
+    """Joint positions for a goal."""
 
     name: ClassVar[str] = 'solve'
     goal: Goal
-    seeds: np.ndarray
+    seeds: np.ndarray  # (n,) or (s, n), rad or m
 
     def plan(self, solver: Solver) -> Result:
         """Solve; raise as :meth:`Solver.solve`."""
@@ -133,29 +117,14 @@ class SolveRequest:
 
 @dataclass(frozen=True, eq=False)
 class RemedyRequest:
-    """
-    What would make a refused goal possible.
-
-    Attributes
-    ----------
-    goal : Goal
-    seeds : (n,) or (s, n) array
-        Rad or m.
-    status : Reason
-        Why it was refused.
-    nearest : (n,) array
-        The posture that came nearest, rad or m.
-    rounds : Rounds
-        How long to search.
-
-    """
+    """What would make a refused goal possible."""
 
     name: ClassVar[str] = 'remedies'
     goal: Goal
-    seeds: np.ndarray
-    status: Reason
-    nearest: np.ndarray
-    rounds: Rounds
+    seeds: np.ndarray    # (n,) or (s, n), rad or m
+    status: Reason       # why it was refused
+    nearest: np.ndarray  # (n,), the posture that came nearest, rad or m
+    rounds: Rounds       # how long to search
 
     def plan(self, solver: Solver) -> tuple[Remedy, ...]:
         """Search; see :func:`ik_node.solver.remedy_search.find_remedies`."""
@@ -165,28 +134,14 @@ class RemedyRequest:
 
 @dataclass(frozen=True, eq=False)
 class DirectRequest:
-    """
-    The fastest motion of the joints.
-
-    Attributes
-    ----------
-    start : StartState
-    q_goal : (n,) array
-        Rad or m, continuous joints at the turn nearest to the start.
-    limits : MotionLimits
-    period : float
-        Largest time between points, s.
-    advice : str
-        What to do if it collides, for the error.
-
-    """
+    """The fastest motion of the joints."""
 
     name: ClassVar[str] = 'direct motion'
     start: StartState
-    q_goal: np.ndarray
+    q_goal: np.ndarray  # (n,), rad or m, continuous joints at the turn nearest to the start
     limits: MotionLimits
-    period: float
-    advice: str = ''
+    period: float     # largest time between points, s
+    advice: str = ''  # what to do if it collides, for the error
 
     def plan(self, solver: Solver) -> Trajectory:
         """
@@ -210,31 +165,15 @@ class DirectRequest:
 
 @dataclass(frozen=True, eq=False)
 class DetourRequest:
-    """
-    A motion around obstacles, to any posture that serves the goal.
-
-    Attributes
-    ----------
-    start : StartState
-    q_goal : (n,) array
-        The preferred posture, rad or m.
-    goal : Goal or None
-        What other postures may reach; None if there is but `q_goal`.
-    limits : MotionLimits
-    period : float
-        Largest time between points, s.
-    rounds : Rounds
-        How long to search.
-
-    """
+    """A motion around obstacles, to any posture that serves the goal."""
 
     name: ClassVar[str] = 'way round'
     start: StartState
-    q_goal: np.ndarray
-    goal: Goal | None
+    q_goal: np.ndarray  # (n,), the preferred posture, rad or m
+    goal: Goal | None   # what other postures may reach; None if there is but `q_goal`
     limits: MotionLimits
-    period: float
-    rounds: Rounds
+    period: float   # largest time between points, s
+    rounds: Rounds  # how long to search
 
     def plan(self, solver: Solver) -> Trajectory:
         """Plan; raise as :func:`ik_node.motion.detour.plan_detour`."""
@@ -248,21 +187,11 @@ class DetourRequest:
 
 @dataclass(frozen=True, eq=False)
 class PathRequest:
-    """
-    The motion of the tip along a path.
-
-    Attributes
-    ----------
-    start : StartState
-    path : tuple of (4, 4) arrays, or ArcPoses
-        Poses ``T_base_tip`` (m) that lines connect, or an arc.
-    limits : MotionLimits
-    options : PathOptions
-
-    """
+    """The motion of the tip along a path."""
 
     name: ClassVar[str] = 'path'
     start: StartState
+    # (4, 4) each, poses ``T_base_tip`` (m) that lines connect, or an arc
     path: tuple[np.ndarray, ...] | ArcPoses
     limits: MotionLimits
     options: PathOptions
@@ -291,31 +220,15 @@ class PathRequest:
 
 @dataclass(frozen=True, eq=False)
 class JointPathRequest:
-    """
-    The motion of the joints through waypoints.
-
-    Attributes
-    ----------
-    start : StartState
-    q : (m, n) array
-        Rad or m.
-    times : (m,) array or None
-        When to pass them, s; None = as soon as the limits allow.
-    limits : MotionLimits
-    period : float
-        Largest time between points, s.
-    start_tolerance : float
-        Largest distance from a first waypoint whose time is 0, rad or m.
-
-    """
+    """The motion of the joints through waypoints."""
 
     name: ClassVar[str] = 'way points'
     start: StartState
-    q: np.ndarray
-    times: np.ndarray | None
+    q: np.ndarray             # (m, n), rad or m
+    times: np.ndarray | None  # (m,), when to pass them, s; None = as soon as the limits allow
     limits: MotionLimits
-    period: float
-    start_tolerance: float
+    period: float           # largest time between points, s
+    start_tolerance: float  # largest distance from a first waypoint whose time is 0, rad or m
 
     def plan(self, solver: Solver) -> JointPathPlan:
         """Plan; raise as :func:`ik_node.motion.joint_path.plan.plan_joint_path`."""
@@ -326,23 +239,12 @@ class JointPathRequest:
 
 @dataclass(frozen=True, eq=False)
 class SequenceRequest:
-    """
-    Motions in sequence, each with its own limits.
-
-    Attributes
-    ----------
-    start : StartState
-    motions : tuple of SequencedMotion
-    period : float
-        Largest time between points, s.
-    options : PathOptions
-
-    """
+    """Motions in sequence, each with its own limits."""
 
     name: ClassVar[str] = 'sequence'
     start: StartState
     motions: tuple[SequencedMotion, ...]
-    period: float
+    period: float  # largest time between points, s
     options: PathOptions
 
     def plan(self, solver: Solver) -> SequencePlan:
@@ -388,24 +290,12 @@ class SequenceRequest:
 
 @dataclass(frozen=True, eq=False)
 class MotionRemedyRequest:
-    """
-    What would make a refused path, or the motions of a sequence between two rests, possible.
-
-    Attributes
-    ----------
-    motion : PathRequest or SequenceRequest
-        What was refused.
-    first : int
-        Number of its first motion, of a sequence.
-    rounds : Rounds
-        How long to search.
-
-    """
+    """What would make a refused path, or the motions of a sequence between two rests, possible."""
 
     name: ClassVar[str] = 'remedies of motion'
-    motion: PathRequest | SequenceRequest
-    first: int
-    rounds: Rounds
+    motion: PathRequest | SequenceRequest  # what was refused
+    first: int  # number of its first motion, of a sequence
+    rounds: Rounds  # how long to search
 
     def plan(self, solver: Solver) -> tuple[MotionRemedy, ...]:
         """Search; see :func:`ik_node.motion.motion_remedies.find_motion_remedies`."""
@@ -415,23 +305,12 @@ class MotionRemedyRequest:
 
 @dataclass(frozen=True, eq=False)
 class ReceivedRequest:
-    """
-    The check of a trajectory that was planned before, and its joint to where the arm rests.
-
-    Attributes
-    ----------
-    start : StartState
-    trajectory : Trajectory
-    tolerance : float
-        Largest difference of the starts, rad or m.
-    limits : MotionLimits
-
-    """
+    """The check of a trajectory that was planned before, and its joint to where the arm rests."""
 
     name: ClassVar[str] = 'trajectory'
     start: StartState
     trajectory: Trajectory
-    tolerance: float
+    tolerance: float  # largest difference of the starts, rad or m
     limits: MotionLimits
 
     def plan(self, solver: Solver) -> Trajectory:
@@ -445,25 +324,13 @@ class ReceivedRequest:
 
 @dataclass(frozen=True, eq=False)
 class PauseRequest:
-    """
-    The ramp to rest on the path of a motion.
-
-    Attributes
-    ----------
-    start : StartState
-    active : Trajectory
-        The motion.
-    limits : MotionLimits
-    period : float
-        Largest time between points, s.
-
-    """
+    """The ramp to rest on the path of a motion."""
 
     name: ClassVar[str] = 'pause'
     start: StartState
-    active: Trajectory
+    active: Trajectory  # the motion
     limits: MotionLimits
-    period: float
+    period: float  # largest time between points, s
 
     def plan(self, solver: Solver) -> PathStop:
         """Plan; raise TrajectoryError if the motion ends before, or no ramp keeps the limits."""
@@ -477,29 +344,14 @@ class PauseRequest:
 
 @dataclass(frozen=True, eq=False)
 class ResumeRequest:
-    """
-    The rest of a motion that was paused.
-
-    Attributes
-    ----------
-    start : StartState
-        At rest.
-    active : Trajectory
-        The motion.
-    place : float
-        The time (s) in it at which the arm stands.
-    limits : MotionLimits
-    period : float
-        Largest time between points, s.
-
-    """
+    """The rest of a motion that was paused."""
 
     name: ClassVar[str] = 'rest of motion'
-    start: StartState
-    active: Trajectory
-    place: float
+    start: StartState   # at rest
+    active: Trajectory  # the motion
+    place: float        # the time (s) in it at which the arm stands
     limits: MotionLimits
-    period: float
+    period: float  # largest time between points, s
 
     def plan(self, solver: Solver) -> Trajectory:
         """Plan; raise TrajectoryError if the limits cannot be kept, or it collides."""
@@ -511,29 +363,14 @@ class ResumeRequest:
 
 @dataclass(frozen=True, eq=False)
 class RateRequest:
-    """
-    The rest of a motion at another speed.
-
-    Attributes
-    ----------
-    start : StartState
-        On the motion.
-    active : Trajectory
-        The motion.
-    ratio : float
-        Of the speeds, new to old.
-    limits : MotionLimits
-    period : float
-        Largest time between points, s.
-
-    """
+    """The rest of a motion at another speed."""
 
     name: ClassVar[str] = 'speed of motion'
-    start: StartState
-    active: Trajectory
-    ratio: float
+    start: StartState   # on the motion
+    active: Trajectory  # the motion
+    ratio: float        # of the speeds, new to old
     limits: MotionLimits
-    period: float
+    period: float  # largest time between points, s
 
     def plan(self, solver: Solver) -> PathRate:
         """Plan; raise TrajectoryError if the limits cannot be kept, or it collides."""

@@ -39,24 +39,13 @@ Joints = slice | Sequence[int]  # which of n
 
 @dataclass(frozen=True, eq=False)
 class ActiveTrajectory:
-    """
-    A trajectory that was sent to the controller.
-
-    Attributes
-    ----------
-    began : float
-        Monotonic time (s) at which the controller starts it.
-    limits : MotionLimits
-        The limits that it was planned with.
-    stamp : int or None
-        Its time 0 on the controller's clock (ns); None if it started on arrival, so that
-        the exact position of the controller on it is not known.
-
-    """
+    """A trajectory that was sent to the controller."""
 
     trajectory: Trajectory
-    began: float
-    limits: MotionLimits
+    began: float          # monotonic time (s) at which the controller starts it
+    limits: MotionLimits  # the limits that it was planned with
+    # Its time 0 on the controller's clock (ns); None if it started on arrival, so that the exact
+    # position of the controller on it is not known.
     stamp: int | None = None
 
     def moves(self, now: float) -> bool:
@@ -123,26 +112,14 @@ class Measurement:
 
 @dataclass(frozen=True)
 class SpliceTiming:
-    """
-    When a new motion leaves the active trajectory.
+    """When a new motion leaves the active trajectory."""
 
-    Attributes
-    ----------
-    look_ahead : float
-        How long (s) the active trajectory is kept.
-    cycle : float
-        Controller period (s).
-    elapsed : float or None
-        How far (s) the active trajectory is by the controller's clock, if the controller
-        joins by the stamp; None if it starts on arrival.
-    backdating : float
-        How long (s) time 0 is before the present, if the controller joins by the stamp.
-
-    """
-
-    look_ahead: float
-    cycle: float
+    look_ahead: float  # how long (s) the active trajectory is kept
+    cycle: float       # controller period (s)
+    # How far (s) the active trajectory is by the controller's clock, if the controller joins by
+    # the stamp; None if it starts on arrival.
     elapsed: float | None = None
+    # How long (s) time 0 is before the present, if the controller joins by the stamp.
     backdating: float = 0.0
 
 

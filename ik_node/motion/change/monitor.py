@@ -106,29 +106,15 @@ class Verdict:
 
 @dataclass(frozen=True)
 class MonitorOptions:
-    """
-    Tolerances and timeouts of a :class:`Monitor`.
+    """Tolerances and timeouts of a :class:`Monitor`."""
 
-    Attributes
-    ----------
-    joint_tolerance : float
-        Rad or m; a joint this near to its end position has arrived.
-    start_timeout : float
-        Time (s) within which the motion must be seen to begin.
-    settle_timeout : float
-        Time (s) without progress after the planned end, after which the motion has failed.
-    state_timeout : float
-        Age (s) above which joint states are not used.
-    path_tolerance : (n,) array or None
-        Rad or m; a joint further from the planned path, regardless of time, is off track.
-        Infinite for a joint that is not checked, None for no check.
-
-    """
-
-    joint_tolerance: float
-    start_timeout: float
+    joint_tolerance: float  # rad or m; a joint this near to its end position has arrived
+    start_timeout: float    # time (s) within which the motion must be seen to begin
+    # Time (s) without progress after the planned end, after which the motion has failed.
     settle_timeout: float
-    state_timeout: float
+    state_timeout: float  # age (s) above which joint states are not used
+    # (n,), rad or m; a joint further from the planned path, regardless of time, is off track.
+    # Infinite for a joint that is not checked, None for no check.
     path_tolerance: np.ndarray | None = None
 
 

@@ -36,19 +36,10 @@ INVERSION_SAMPLES = 400
 
 
 class PathStop(NamedTuple):
-    """
-    A ramp to rest on the path of the active trajectory.
-
-    Attributes
-    ----------
-    trajectory : Trajectory
-    place : float
-        The time (s) in the active trajectory at which it ends.
-
-    """
+    """A ramp to rest on the path of the active trajectory."""
 
     trajectory: Trajectory
-    place: float
+    place: float  # the time (s) in the active trajectory at which it ends
 
 
 def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
@@ -312,19 +303,10 @@ INVERSE_SAMPLES = 400
 
 
 class PathRate(NamedTuple):
-    """
-    The rest of a motion at another speed.
-
-    Attributes
-    ----------
-    trajectory : Trajectory
-    ratio : float
-        Of its speed, after the change, to that of the motion before.
-
-    """
+    """The rest of a motion at another speed."""
 
     trajectory: Trajectory
-    ratio: float
+    ratio: float  # of its speed, after the change, to that of the motion before
 
 
 def plan_path_rate(chain: Chain, active: Trajectory, start: StartState, ratio: float,

@@ -73,11 +73,6 @@ def thinned(trajectory: Trajectory, count: int, levers: np.ndarray, deviation: f
     limits : MotionLimits
         That it keeps; of the jerk if the trajectory keeps it.
 
-    Raises
-    ------
-    TrajectoryError
-        If that is not possible.
-
     """
     points = len(trajectory.times)
     if points <= count:

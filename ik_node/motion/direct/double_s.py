@@ -98,12 +98,6 @@ def double_s_to_goal(start: MotionState, q_goal: np.ndarray, rows: LimitRows) ->
     Return a motion to rest at `q_goal` (n,), all joints arriving together.
 
     A joint that moves brakes first.
-
-    Raises
-    ------
-    TrajectoryError
-        If a number is not finite.
-
     """
     _require_finite(start.q, start.qd, start.qdd, q_goal)
     stops = double_s_to_rest(start, rows).profiles

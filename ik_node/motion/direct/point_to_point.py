@@ -43,30 +43,19 @@ LEAD_POINT_SPACING_S = 1e-4  # smallest time between points that repeat the acti
 
 @dataclass(frozen=True, eq=False)
 class StartState:
-    """
-    Where a planned motion starts.
-
-    Attributes
-    ----------
-    initial : MotionState
-        The commanded state at time 0.
-    times : (k,) array
-        Times (s) at which the arm still follows the active trajectory; empty at rest.
-    states : tuple of MotionState, length k
-        States of the active trajectory at these times; the last is the splice point.
-    backdating : float
-        How long (s) time 0 is before the present, for a controller that joins the active
-        trajectory by the stamp; 0 if it starts on arrival.
-    elapsed : float or None
-        Time (s) of the active trajectory at time 0; None if it is not followed.
-
-    """
+    """Where a planned motion starts."""
 
     initial: MotionState
+    """The commanded state at time 0."""
     times: np.ndarray
+    """(k,), times (s) at which the arm still follows the active trajectory; empty at rest."""
     states: tuple[MotionState, ...]
+    """k of them, states of the active trajectory at these times; the last is the splice point."""
     backdating: float = 0.0
+    """How long (s) time 0 is before the present, for a controller that joins the active trajectory
+    by the stamp; 0 if it starts on arrival."""
     elapsed: float | None = None
+    """Time (s) of the active trajectory at time 0; None if it is not followed."""
 
     @staticmethod
     def from_state(state: MotionState) -> StartState:

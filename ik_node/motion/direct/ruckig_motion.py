@@ -55,12 +55,6 @@ def motion_to_goal(start: MotionState, q_goal: np.ndarray, limits: MotionLimits)
     Return the fastest motion to rest at `q_goal` (n,), all joints arriving together.
 
     Without ruckig, a joint that moves brakes first.
-
-    Raises
-    ------
-    TrajectoryError
-        If none is found.
-
     """
     if not RUCKIG_INSTALLED:
         return double_s_to_goal(start, q_goal, limits.for_goals())

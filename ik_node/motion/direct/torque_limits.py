@@ -36,17 +36,6 @@ class TorqueOptions:
     """
     Whether torques are kept within limits, and what the arm holds.
 
-    Attributes
-    ----------
-    mass : float
-        Of the tool and what it holds, kg; torques are checked if it is above 0.
-    center_of_mass : three float
-        In the tip link, m.
-    always : bool
-        Whether torques are checked without a mass, too.
-    gravity : three float
-        In the base link, m/s^2.
-
     Raises
     ------
     ParameterError
@@ -55,9 +44,13 @@ class TorqueOptions:
     """
 
     mass: float = 0.0
+    """Of the tool and what it holds, kg; torques are checked if it is above 0."""
     center_of_mass: Sequence[float] = (0.0, 0.0, 0.0)
+    """3 numbers, in the tip link, m."""
     always: bool = False
+    """Whether torques are checked without a mass, too."""
     gravity: Sequence[float] = STANDARD_GRAVITY_M_S2
+    """3 numbers, in the base link, m/s^2."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.mass < np.inf:
@@ -73,24 +66,14 @@ class TorqueOptions:
 
 @dataclass(frozen=True, eq=False)
 class TorqueLimits:
-    """
-    The effort limits of the joints, and the torques that are held against them.
-
-    Attributes
-    ----------
-    chain : Chain
-    dynamics : ArmDynamics
-    effort : (n,) array
-        N m or N; infinite where the URDF gives none.
-    load : str
-        What the arm holds, for sentences, such as "the tool of 5 kg".
-
-    """
+    """The effort limits of the joints, and the torques that are held against them."""
 
     chain: Chain
     dynamics: ArmDynamics
     effort: np.ndarray
+    """(n,), N m or N; infinite where the URDF gives none."""
     load: str
+    """What the arm holds, for sentences, such as "the tool of 5 kg"."""
 
     @classmethod
     def of(cls, chain: Chain, tree: Tree, options: TorqueOptions,

@@ -36,24 +36,11 @@ MIN_SPACING_NS = nanoseconds(MIN_STREAM_SPACING_S)
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """
-    The decision of one cycle: the motion from a time on, to rest.
+    """The decision of one cycle: the motion from a time on, to rest."""
 
-    Attributes
-    ----------
-    begin : int
-        Time (ns).
-    limits : LimitRows
-        Limits of that cycle.
-    state : (3, n) array
-        State at its start.
-    plan : CyclePlan
-
-    """
-
-    begin: int
-    limits: LimitRows
-    state: np.ndarray
+    begin: int         # time (ns)
+    limits: LimitRows  # limits of that cycle
+    state: np.ndarray  # (3, n), state at its start
     plan: CyclePlan
 
     def states_at(self, times: Sequence[int]) -> np.ndarray:
@@ -84,20 +71,14 @@ class CommandedMotion:
     before : ActiveTrajectory, optional
         What the arm follows until `begin`.
 
-    Attributes
-    ----------
-    state : (3, n) array
-        The last state that is decided.
-    head : int
-        Its time (ns).
-
     """
 
     def __init__(self, limits: LimitRows, state: np.ndarray, begin: int,
                  before: ActiveTrajectory | None = None) -> None:
         self._before = before
+        # (3, n), the last state that is decided
         self.state = state if before is None else _state_on(before, begin)
-        self.head = begin
+        self.head = begin  # its time (ns)
         self._segments = deque(
             [Segment(begin, limits, self.state, CyclePlan(*np.zeros((2, state.shape[1]))))],
             maxlen=SEGMENT_HISTORY)

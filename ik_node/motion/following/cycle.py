@@ -27,31 +27,15 @@ from ik_node.motion.following.rates import (
 
 
 class CycleTiming(NamedTuple):
-    """
-    Times of one cycle.
+    """Times of one cycle."""
 
-    Attributes
-    ----------
-    ahead : float
-        From the time of the target to that of the state (s).
-    target_share : float
-        Share of its velocity with which the target is assumed to go on, 0 (at rest) to 1.
-    duration : float
-        Of the cycle (s).
-    pace : float
-        Share of the desired rates that is followed, up to 1.
-    course : int
-        One of the courses of :mod:`ik_node.motion.following.along_path`.
-    swerve_share : float
-        Share of the target's acceleration with which it is assumed to go on.
-
-    """
-
-    ahead: float
+    ahead: float  # from the time of the target to that of the state (s)
+    # Share of its velocity with which the target is assumed to go on, 0 (at rest) to 1.
     target_share: float
-    duration: float
-    pace: float
-    course: int = TARGET_COURSE
+    duration: float              # of the cycle (s)
+    pace: float                  # share of the desired rates that is followed, up to 1
+    course: int = TARGET_COURSE  # one of the courses of :mod:`ik_node.motion.following.along_path`
+    # Share of the target's acceleration with which it is assumed to go on.
     swerve_share: float = 0.0
 
 

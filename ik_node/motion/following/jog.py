@@ -38,13 +38,6 @@ class JogOptions:
     """
     Units of the numbers in jog commands, as MoveIt Servo has them.
 
-    Attributes
-    ----------
-    command_in_type : str
-        'unitless': from -1 to 1, times the scales; 'speed_units': m/s and rad/s.
-    linear, rotational, joint : float
-        Scales (m/s; rad/s; rad/s or m/s).
-
     Raises
     ------
     ParameterError
@@ -53,9 +46,13 @@ class JogOptions:
     """
 
     command_in_type: str = 'unitless'
+    """'unitless': from -1 to 1, times the scales; 'speed_units': m/s and rad/s."""
     linear: float = 0.4
+    """Scale, m/s."""
     rotational: float = 0.8
+    """Scale, rad/s."""
     joint: float = 0.5
+    """Scale, rad/s or m/s."""
 
     def __post_init__(self) -> None:
         if self.command_in_type not in COMMAND_UNITS:
@@ -96,18 +93,6 @@ class JogCommand:
     """
     A velocity of the tip, or of joints.
 
-    Attributes
-    ----------
-    twist : (6,) array
-        Velocity of the tip and angular velocity about it (m/s, rad/s), in the axes of a frame;
-        zeros if joints are moved.
-    R_base_frame : (3, 3) array
-        Axes of that frame: in the base frame or, with `in_tip`, in the frame of the tip.
-    in_tip : bool
-        Whether the axes turn with the tip.
-    rates : (n,) array or None
-        Velocity of each joint (rad/s or m/s); None if the tip is moved.
-
     Raises
     ------
     GoalError
@@ -116,9 +101,14 @@ class JogCommand:
     """
 
     twist: np.ndarray = field(default_factory=lambda: np.zeros(6))
+    """(6,), velocity of the tip and angular velocity about it (m/s, rad/s), in the axes of a
+    frame; zeros if joints are moved."""
     R_base_frame: np.ndarray = field(default_factory=lambda: np.eye(3))
+    """(3, 3), axes of that frame: in the base frame or, with `in_tip`, in the frame of the tip."""
     in_tip: bool = False
+    """Whether the axes turn with the tip."""
     rates: np.ndarray | None = None
+    """(n,), velocity of each joint (rad/s or m/s); None if the tip is moved."""
 
     def __post_init__(self) -> None:
         for name, value in (('twist', self.twist), ('rates', self.rates)):

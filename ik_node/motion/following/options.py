@@ -36,48 +36,32 @@ class Phase(str, Enum):
 
 @dataclass(frozen=True)
 class FollowOptions:
-    """
-    How a target is followed.
-
-    Attributes
-    ----------
-    look_ahead : float
-        Time (s) from now to the first state that is commanded: the controller has this long
-        to join, and the target is predicted this far.
-    timeout : float
-        Time (s) without a pose after which the arm ramps down.
-    gain : float
-        Rate (1/s) at which the error decays.
-    memory : float
-        Time constant (s) of the estimate of the target's motion; a longer one is smoother
-        and slower to see a change.
-    metres_per_radian : float
-        Weight of a rad against a m if not both can be reached.
-    free : tuple of str
-        Axes of the pose that are not followed, of 'x', 'y', 'z', 'rx', 'ry', 'rz'.
-    frame : str
-        Frame of these axes: 'tip' (of the target) or 'base'.
-    bias : tuple of float
-        Rate (1/s), one for all joints or one each, at which a joint goes to its preferred
-        position where the target leaves the arm free.
-    preferred : tuple of float
-        Preferred joint positions (rad or m); empty = middle of each range.
-    joins : bool
-        Whether the controller joins the active trajectory by the stamp.  If not, it
-        interpolates across the look-ahead, for which a share of the acceleration is kept.
-
-    """
+    """How a target is followed."""
 
     look_ahead: float = 0.03
+    """Time (s) from now to the first state that is commanded: the controller has this long to
+    join, and the target is predicted this far."""
     timeout: float = 0.1
+    """Time (s) without a pose after which the arm ramps down."""
     gain: float = 15.0
+    """Rate (1/s) at which the error decays."""
     memory: float = 0.04
+    """Time constant (s) of the estimate of the target's motion; a longer one is smoother and
+    slower to see a change."""
     metres_per_radian: float = 0.3
+    """Weight of a rad against a m if not both can be reached."""
     free: tuple[str, ...] = ()
+    """Axes of the pose that are not followed, of 'x', 'y', 'z', 'rx', 'ry', 'rz'."""
     frame: str = 'tip'
+    """Frame of these axes: 'tip' (of the target) or 'base'."""
     bias: tuple[float, ...] = (0.5,)
+    """Rate (1/s), one for all joints or one each, at which a joint goes to its preferred position
+    where the target leaves the arm free."""
     preferred: tuple[float, ...] = ()
+    """Preferred joint positions (rad or m); empty = middle of each range."""
     joins: bool = False
+    """Whether the controller joins the active trajectory by the stamp.  If not, it interpolates
+    across the look-ahead, for which a share of the acceleration is kept."""
 
     def __post_init__(self) -> None:
         for name, low, high in (('look_ahead', 0.0, 0.5), ('timeout', 0.01, 10.0),
@@ -97,32 +81,21 @@ class FollowOptions:
 
 @dataclass(frozen=True, eq=False)
 class FollowerOutput:
-    """
-    Result of one cycle.
-
-    Attributes
-    ----------
-    phase : Phase
-    state : MotionState
-        Commanded `look_ahead` seconds from now.
-    position_error, orientation_error : float
-        Predicted distance from the tip to the target, m and rad; NaN unless FOLLOWING.
-    smallest : float
-        Smallest singular value of the followed axes (m per unit of q), NaN unless FOLLOWING.
-    scale : float
-        Share of the desired speed that the velocity limits allow.
-    contact : Contact or None
-        What the motion to the target would touch; the arm slides along it, or stops before it.
-
-    """
+    """Result of one cycle."""
 
     phase: Phase
     state: MotionState
+    """Commanded `look_ahead` seconds from now."""
     position_error: float = np.nan
+    """Predicted distance from the tip to the target, m; NaN unless FOLLOWING."""
     orientation_error: float = np.nan
+    """Predicted distance from the tip to the target, rad; NaN unless FOLLOWING."""
     smallest: float = np.nan
+    """Smallest singular value of the followed axes (m per unit of q), NaN unless FOLLOWING."""
     scale: float = 1.0
+    """Share of the desired speed that the velocity limits allow."""
     contact: Contact | None = None
+    """What the motion to the target would touch; the arm slides along it, or stops before it."""
 
 
 class CycleReport(NamedTuple):

@@ -43,60 +43,39 @@ TINY_VALUE = 1e-12
 
 
 class Course(NamedTuple):
-    """
-    Workspace of the path ahead; M nodes.
+    """Workspace of the path ahead; M nodes."""
 
-    Attributes
-    ----------
-    rates, bends : (n,) arrays
-        dq/ds and d2q/ds2 here; s is in m of the task.
-    rest, swerve : (n,) arrays
-        Joint velocities that are not along the path; accelerations by which a target leaves it.
-    base, bias, last : (n,) arrays
-        Accelerations without that along the path; null-space rates; accelerations of a step.
-    scaled : (n, 6), weights : (n,) arrays
-        Columns of the task Jacobian with the roots of the weights of the joints.
-    gram : (6, 6), right, twist, bend, sway, direction, weakest : (6,), start : (12,) arrays
-        Of the solve; twist at a node; what the bends make up for; direction here, unweighted;
-        eigenvector of the smallest singular value; pose of the tip.
-    ways, paces : (M,), slopes, curves : (M, n) arrays
-        Way w of the joints up to the nodes, dw/ds, dq/dw and d2q/dw2 there.
-    q, slope, curve, there : (n,) arrays
-        Of a node or step.
-    active : (n,) array of bool
-        All joints.
-    blocked : (1,) array
-        1 while the path is left because it is blocked.
-
-    """
-
+    # rates, bends: (n,), dq/ds and d2q/ds2 here; s is in m of the task
     rates: np.ndarray
     bends: np.ndarray
-    rest: np.ndarray
-    swerve: np.ndarray
-    base: np.ndarray
-    bias: np.ndarray
-    last: np.ndarray
+    rest: np.ndarray    # (n,), joint velocities that are not along the path
+    swerve: np.ndarray  # (n,), accelerations by which a target leaves it
+    base: np.ndarray    # (n,), accelerations without that along the path
+    bias: np.ndarray    # (n,), null-space rates
+    last: np.ndarray    # (n,), accelerations of a step
+    # (n, 6), columns of the task Jacobian with the roots of the weights of the joints
     scaled: np.ndarray
-    weights: np.ndarray
-    gram: np.ndarray
-    right: np.ndarray
-    twist: np.ndarray
+    weights: np.ndarray    # (n,), these roots
+    gram: np.ndarray       # (6, 6), of the solve
+    right: np.ndarray      # (6,), of the solve
+    twist: np.ndarray      # (6,), at a node
+    # bend, sway: (6,), what the bends make up for
     bend: np.ndarray
     sway: np.ndarray
-    direction: np.ndarray
-    weakest: np.ndarray
-    start: np.ndarray
-    ways: np.ndarray
-    paces: np.ndarray
-    slopes: np.ndarray
-    curves: np.ndarray
+    direction: np.ndarray  # (6,), here, unweighted
+    weakest: np.ndarray    # (6,), eigenvector of the smallest singular value
+    start: np.ndarray      # (12,), pose of the tip
+    ways: np.ndarray       # (M,), way w of the joints up to the nodes
+    paces: np.ndarray      # (M,), dw/ds there
+    slopes: np.ndarray     # (M, n), dq/dw there
+    curves: np.ndarray     # (M, n), d2q/dw2 there
+    # q, slope, curve, there: (n,), of a node or step
     q: np.ndarray
     slope: np.ndarray
     curve: np.ndarray
     there: np.ndarray
-    active: np.ndarray
-    blocked: np.ndarray
+    active: np.ndarray   # (n,) bool, all joints
+    blocked: np.ndarray  # (1,), 1 while the path is left because it is blocked
 
 
 def course_work(n: int) -> Course:

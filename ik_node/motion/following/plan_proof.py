@@ -26,39 +26,24 @@ MIN_PIECE_S = 1e-9      # shorter ones have no motion
 
 
 class PlanProof(NamedTuple):
-    """
-    Known bounds of each block, and workspace.
+    """Known bounds of each block, and workspace."""
 
-    Attributes
-    ----------
-    spare : (B,) array
-        How much farther (m) than it must be each block was apart, at least; -inf if unknown.
-    postures : (B, n) array
-        At which posture.
-    waits : (B,) int array
-        Cycles until it is worth to look again.
-    near : (B,) int array
-        First the blocks that are left to be proved.
-    ends, lengths : (4 n,) arrays
-        End and duration (s) of the pieces of the motion, with one jerk each.
-    c : (6, 4 n, n) array
-        Their polynomials, as :func:`ik_node.collision.distances.certificate.certify` takes them.
-    moved, deviation : (n,) arrays
-        How far each joint goes from the start of the motion, and from another posture.
-    intervals : IntervalWork
-        Workspace of :func:`ik_node.collision.distances.certificate.first_contact`.
-
-    """
-
+    # (B,), how much farther (m) than it must be each block was apart, at least; -inf if unknown
     spare: np.ndarray
-    postures: np.ndarray
-    waits: np.ndarray
-    near: np.ndarray
+    postures: np.ndarray  # (B, n), at which posture
+    waits: np.ndarray     # (B,) int, cycles until it is worth to look again
+    near: np.ndarray      # (B,) int, first the blocks that are left to be proved
+    # ends, lengths: (4 n,), end and duration (s) of the pieces of the motion, with one jerk each
     ends: np.ndarray
     lengths: np.ndarray
+    # (6, 4 n, n), their polynomials, as :func:`ik_node.collision.distances.certificate.certify`
+    # takes them
     c: np.ndarray
+    # moved, deviation: (n,), how far each joint goes from the start of the motion, and from
+    # another posture
     moved: np.ndarray
     deviation: np.ndarray
+    # Workspace of :func:`ik_node.collision.distances.certificate.first_contact`.
     intervals: IntervalWork
 
 

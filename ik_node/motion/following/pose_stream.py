@@ -17,19 +17,11 @@ SURE_INTERVAL = 0.3  # of the memory, between two poses; at twice as much no jer
 
 
 class TargetState(NamedTuple):
-    """
-    Motion of the target in the base frame.
+    """Motion of the target in the base frame."""
 
-    Attributes
-    ----------
-    pose : (12,) array
-        See :mod:`ik_node.kinematics.kernels`.
-    velocity, acceleration : (6,) arrays
-        Linear (m) and angular (rad) parts, per s and s^2, in the axes of the base.
-
-    """
-
-    pose: np.ndarray
+    pose: np.ndarray  # (12,), see :mod:`ik_node.kinematics.kernels`
+    # velocity, acceleration: (6,), linear (m) and angular (rad) parts, per s and s^2, in the axes
+    # of the base
     velocity: np.ndarray
     acceleration: np.ndarray
 
@@ -160,18 +152,13 @@ class PoseStream:
     memory : float
         Time constant (s) of the estimate.
 
-    Attributes
-    ----------
-    target : TargetState
-    out_of_order, jumps : int
-        See :class:`ik_node.motion.following.follower.Follower`.
-
     """
 
     def __init__(self, timeout: float, memory: float) -> None:
         self.timeout, self.memory = timeout, memory
         self.target, self._filtered = (
             TargetState(np.zeros(12), np.zeros(6), np.zeros(6)) for _ in range(2))
+        # See :class:`ik_node.motion.following.follower.Follower`.
         self.out_of_order = self.jumps = 0
         self._jerk, self._work = np.zeros(6), (np.zeros(12), np.zeros(6))
         self.clear()

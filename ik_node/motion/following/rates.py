@@ -48,37 +48,19 @@ SETTLED_RATE_M_S = 1e-6    # ... until no rate of a distance changes by more
 
 
 class FollowModel(NamedTuple):
-    """
-    What does not change between control cycles.
+    """What does not change between control cycles."""
 
-    Attributes
-    ----------
-    table : (m + 1, 16) array
-        :attr:`ik_node.model.chain.Chain.table`.
-    limits : LimitRows
-    preferred, bias : (n,) arrays
-        Preferred positions (rad or m), and how fast the joints go there (1/s).
-    goal : (19,) array
-        Row of :mod:`ik_node.solver.descent.layout`, widths 0 or inf; its pose is written.
-    gain : float
-        1/s, at which the error decays.
-    metres_per_radian : float
-    reach : float
-        Largest distance (m) of the tip from the base.
-    overrun : float
-        How far (rad or m) the joints may be carried beyond a singularity; 0 = they stop before
-        it.
-
-    """
-
-    table: np.ndarray
+    table: np.ndarray  # (m + 1, 16), :attr:`ik_node.model.chain.Chain.table`
     limits: LimitRows
+    # preferred, bias: (n,), preferred positions (rad or m), and how fast the joints go there (1/s)
     preferred: np.ndarray
     bias: np.ndarray
+    # (19,), row of :mod:`ik_node.solver.descent.layout`, widths 0 or inf; its pose is written
     goal: np.ndarray
-    gain: float
+    gain: float  # 1/s, at which the error decays
     metres_per_radian: float
-    reach: float
+    reach: float  # largest distance (m) of the tip from the base
+    # How far (rad or m) the joints may be carried beyond a singularity; 0 = they stop before it.
     overrun: float = MAX_OVERRUN
 
 

@@ -35,48 +35,27 @@ ALREADY_THERE_STEP = 1e-6  # rad or m
 
 @dataclass(frozen=True, eq=False)
 class SequencedMotion:
-    """
-    One motion of a sequence: of the joints, along a line, or along an arc.
+    """One motion of a sequence: of the joints, along a line, or along an arc."""
 
-    Attributes
-    ----------
-    goal : (n,) array or Goal
-        Joint positions, rad or m, or the pose of the tip, where the joints move to; of a line or
-        an arc, a full pose.
-    limits : MotionLimits
-        To plan with.
-    straight : bool
-        Whether the tip moves along a line or an arc.
-    T_between : (4, 4) array or None
-        A pose ``T_base_tip`` that the arc passes; None for a line.
-    blend_radius : float
-        Distance (m) from the end within which the tip may leave it for the next line or arc; 0 =
-        it rests there.  Between two motions of the joints, the end is passed exactly if it is not
-        0, and without a stop unless stopping takes less time.
-
-    """
-
+    # Joint positions, rad or m, or the pose of the tip, where the joints move to; of a line or an
+    # arc, a full pose.
     goal: np.ndarray | Goal
-    limits: MotionLimits
-    straight: bool = False
+    limits: MotionLimits    # to plan with
+    straight: bool = False  # whether the tip moves along a line or an arc
+    # (4, 4), a pose ``T_base_tip`` that the arc passes; None for a line
     T_between: np.ndarray | None = None
+    # Distance (m) from the end within which the tip may leave it for the next line or arc; 0 = it
+    # rests there.  Between two motions of the joints, the end is passed exactly if it is not 0,
+    # and without a stop unless stopping takes less time.
     blend_radius: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class SequencePlan:
-    """
-    The motion through a sequence.
-
-    Attributes
-    ----------
-    trajectory : Trajectory
-    ends : (k,) array
-        Time (s) at which each motion ends; where two are blended, that of the nearest point.
-
-    """
+    """The motion through a sequence."""
 
     trajectory: Trajectory
+    # (k,), time (s) at which each motion ends; where two are blended, that of the nearest point
     ends: np.ndarray
 
 

@@ -44,20 +44,12 @@ PACE_RAMP_S = 0.1             # in which the motion comes up to the pace of the 
 
 @dataclass(frozen=True, eq=False)
 class JointPathPlan:
-    """
-    The motion through waypoints.
-
-    Attributes
-    ----------
-    trajectory : Trajectory
-        Valid by :func:`ik_node.motion.trajectory.validate.validate`.
-    passed : (m,) array
-        When it passes each waypoint, s.
-
-    """
+    """The motion through waypoints."""
 
     trajectory: Trajectory
+    """Valid by :func:`ik_node.motion.trajectory.validate.validate`."""
     passed: np.ndarray
+    """(m,), when it passes each waypoint, s."""
 
 
 def plan_joint_path(chain: Chain, start: StartState, way: Waypoints, limits: MotionLimits,

@@ -47,26 +47,16 @@ MIN_RECORDED_S = 0.2          # of the motion
 
 @dataclass(frozen=True, eq=False)
 class TaughtPath:
-    """
-    Joint positions to pass in order: waypoints with names, or a recorded motion with times.
-
-    Attributes
-    ----------
-    joint_names : tuple of str
-        n joints.
-    q : (k, n) array
-        Rad or m.
-    names : tuple of str
-        Of each waypoint, '' if it has none.
-    times : (k,) array or None
-        When each point is passed, s, increasing from 0; None for waypoints.
-
-    """
+    """Joint positions to pass in order: waypoints with names, or a recorded motion with times."""
 
     joint_names: tuple[str, ...]
+    """n joints."""
     q: np.ndarray
+    """(k, n), rad or m."""
     names: tuple[str, ...] = ()
+    """Of each waypoint, '' if it has none."""
     times: np.ndarray | None = None
+    """(k,), when each point is passed, s, increasing from 0; None for waypoints."""
 
     @staticmethod
     def recorded(joint_names: Sequence[str], times: np.ndarray, q: np.ndarray,

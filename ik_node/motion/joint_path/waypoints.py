@@ -23,21 +23,13 @@ SAME_WAYPOINT = 1e-6         # rad or m; waypoints closer than this are one
 
 @dataclass(frozen=True, eq=False)
 class Waypoints:
-    """
-    Joint positions to pass in order.
-
-    Attributes
-    ----------
-    q : (m, n) array
-        Rad or m.
-    times : (m,) array or None
-        When to pass them, s since the start of the motion, increasing; None = as soon as the
-        limits allow.  If the first is 0, the arm has to be there.
-
-    """
+    """Joint positions to pass in order."""
 
     q: np.ndarray
+    """(m, n), rad or m."""
     times: np.ndarray | None = None
+    """(m,), when to pass them, s since the start of the motion, increasing; None = as soon as the
+    limits allow.  If the first is 0, the arm has to be there."""
 
     def reached_from(self, chain: Chain, q_start: np.ndarray, limits: MotionLimits,
                      start_tolerance: float) -> Waypoints:

@@ -19,22 +19,14 @@ from ik_node.motion.tool_path.splines import cell_of, spline_at
 
 
 class PathMotion(NamedTuple):
-    """
-    Motion along the path in time; the acceleration is constant between nodes.
+    """Motion along the path in time; the acceleration is constant between nodes."""
 
-    Attributes
-    ----------
-    time, position, speed, acceleration : (M,) arrays
-        At each node, and the acceleration from there on.
-    integral, second_integral : (M,) arrays
-        Of the position over time, from the first node.
-
-    """
-
+    # time, position, speed, acceleration: (M,), at each node, and the acceleration from there on
     time: np.ndarray
     position: np.ndarray
     speed: np.ndarray
     acceleration: np.ndarray
+    # integral, second_integral: (M,), of the position over time, from the first node
     integral: np.ndarray
     second_integral: np.ndarray
 

@@ -20,22 +20,6 @@ class PathOptions:
     """
     How a tool path is followed.
 
-    Attributes
-    ----------
-    blend_radius : float
-        Distance (m) from a corner within which the tip may leave the lines; 0 = it stops
-        there.
-    position_deviation, orientation_deviation : float
-        Largest deviation of the tip from the path, m and rad.
-    max_joint_step : float
-        Largest motion of a joint between two neighbouring solutions, rad or m.
-    period : float
-        Largest time between points (s).
-    partial : bool
-        Follow the path as far as possible, instead of the whole path or nothing.
-    free_axes : tuple of str
-        Axes of the poses about which the tip may be turned, of 'rx', 'ry' and 'rz'.
-
     Raises
     ------
     ParameterError
@@ -44,12 +28,19 @@ class PathOptions:
     """
 
     blend_radius: float = 0.0
+    """Distance (m) from a corner within which the tip may leave the lines; 0 = it stops there."""
     position_deviation: float = 1e-4
+    """Largest deviation of the tip from the path, m."""
     orientation_deviation: float = 1e-4
+    """Largest deviation of the tip from the path, rad."""
     max_joint_step: float = 0.05
+    """Largest motion of a joint between two neighbouring solutions, rad or m."""
     period: float = 0.02
+    """Largest time between points (s)."""
     partial: bool = False
+    """Follow the path as far as possible, instead of the whole path or nothing."""
     free_axes: tuple[str, ...] = ()
+    """Axes of the poses about which the tip may be turned, of 'rx', 'ry' and 'rz'."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

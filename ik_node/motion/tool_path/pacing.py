@@ -36,27 +36,14 @@ velocity_at, acceleration_at, jerk_at = map(
 
 
 class PathConstraints(NamedTuple):
-    """
-    Limits at M nodes: ``|A u + B x| <= share * bound`` and ``x <= max_x``.
+    """Limits at M nodes: ``|A u + B x| <= share * bound`` and ``x <= max_x``."""
 
-    Attributes
-    ----------
-    A, B : (M, n + TIP_ROWS) arrays
-        Factors of u and x, for n joints and the tip.
-    bound : (n + TIP_ROWS,) array
-        Acceleration limits.
-    share : (M,) array
-        Share of these that is used.
-    max_x : (M,) array
-        Largest squared speed.
-
-    """
-
+    # A, B: (M, n + TIP_ROWS), factors of u and x, for n joints and the tip
     A: np.ndarray
     B: np.ndarray
-    bound: np.ndarray
-    share: np.ndarray
-    max_x: np.ndarray
+    bound: np.ndarray  # (n + TIP_ROWS,), acceleration limits
+    share: np.ndarray  # (M,), share of these that is used
+    max_x: np.ndarray  # (M,), largest squared speed
 
 
 def empty_constraints(M: int, n: int) -> PathConstraints:

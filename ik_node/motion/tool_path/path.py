@@ -40,17 +40,11 @@ MAX_PATH_POSES = 2000
 
 @dataclass(frozen=True, eq=False)
 class ToolPath:
-    """
-    A path of the tip in the base frame; make one by `lines`, `arc` or `arc_about`.
-
-    Attributes
-    ----------
-    table : (k, SEGMENT_COLUMNS) array
-        The segments in order; see :mod:`ik_node.motion.tool_path.segments`.
-
-    """
+    """A path of the tip in the base frame; make one by `lines`, `arc` or `arc_about`."""
 
     table: np.ndarray
+    """(k, SEGMENT_COLUMNS), the segments in order; see
+    :mod:`ik_node.motion.tool_path.segments`."""
 
     @classmethod
     def lines(cls, poses: Sequence[np.ndarray], blend_radius: float = 0.0,

@@ -65,28 +65,17 @@ LONG_PATH_M = 300.0
 
 @dataclass(frozen=True, eq=False)
 class PathPlan:
-    """
-    The motion along a path.
-
-    Attributes
-    ----------
-    trajectory : Trajectory
-    path : ToolPath
-        The path, from the pose of the tip at its start.
-    fraction : float
-        Share of the path's length that is followed, 0 to 1.
-    interruption : PathError or None
-        Why the motion ends early.
-    deviation : (float, float)
-        Largest deviation of the tip, at and between points: m and rad.
-
-    """
+    """The motion along a path."""
 
     trajectory: Trajectory
     path: ToolPath
+    """The path, from the pose of the tip at its start."""
     fraction: float
+    """Share of the path's length that is followed, 0 to 1."""
     interruption: PathError | None
+    """Why the motion ends early."""
     deviation: tuple[float, float]
+    """Largest deviation of the tip, at and between points: m and rad."""
 
 
 def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.ndarray],

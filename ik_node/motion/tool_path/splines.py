@@ -12,19 +12,10 @@ from ik_node.kinematics.kernels import compiled, inner
 
 
 class Spline(NamedTuple):
-    """
-    Cubic splines of c channels through N nodes.
+    """Cubic splines of c channels through N nodes."""
 
-    Attributes
-    ----------
-    s : (N,) array
-        Path coordinates of the nodes.
-    values, first, second : (N, c) arrays
-        Values at the nodes, first and second derivatives by s.
-
-    """
-
-    s: np.ndarray
+    s: np.ndarray  # (N,), path coordinates of the nodes
+    # values, first, second: (N, c), values at the nodes, first and second derivatives by s
     values: np.ndarray
     first: np.ndarray
     second: np.ndarray

@@ -28,25 +28,12 @@ CHECKS_PER_SEGMENT = 2       # instants at which the tip is compared with the pa
 
 
 class JointPath(NamedTuple):
-    """
-    A path of the joints, and of the tip with them.
+    """A path of the joints, and of the tip with them."""
 
-    Attributes
-    ----------
-    s : (N,) array
-        Path coordinates of the nodes.
-    q : (N, n) array
-        Joint positions there.
-    tip_poses : (N, 12) array
-        Poses ``T_base_tip`` there.
-    stops : (k,) array
-        Path coordinates at which the arm stops, all of them nodes; begin and end are not named.
-
-    """
-
-    s: np.ndarray
-    q: np.ndarray
-    tip_poses: np.ndarray
+    s: np.ndarray          # (N,), path coordinates of the nodes
+    q: np.ndarray          # (N, n), joint positions there
+    tip_poses: np.ndarray  # (N, 12), poses ``T_base_tip`` there
+    # (k,), path coordinates at which the arm stops, all of them nodes; begin and end are not named
     stops: np.ndarray
 
 

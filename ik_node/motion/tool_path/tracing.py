@@ -52,56 +52,28 @@ position_at = inner(quintic.position)
 
 
 class TracedArm(NamedTuple):
-    """
-    The arm, and how it follows the path.
+    """The arm, and how it follows the path."""
 
-    Attributes
-    ----------
-    table : (m + 1, 16) array
-        :attr:`ik_node.model.chain.Chain.table`.
-    joints, settings : arrays
-        As in :func:`ik_node.solver.descent.entry.solve_rows`; the tolerances must be
-        TRACE_TOLERANCE.
-    max_step : float
-        Largest motion of a joint from one node to the next, rad or m.
-    slack : (float, float)
-        How far (m, rad) the tip may be from a pose where no posture nearby is nearer.
-    box : (7,) array
-        Which axes of the poses are free, as in a goal of the solver from HALF_WIDTHS on.
-    redundant : bool
-        Whether more joints move than the poses need.
-
-    """
-
-    table: np.ndarray
+    table: np.ndarray  # (m + 1, 16), :attr:`ik_node.model.chain.Chain.table`
+    # joints, settings: as in :func:`ik_node.solver.descent.entry.solve_rows`; the tolerances must
+    # be TRACE_TOLERANCE
     joints: np.ndarray
     settings: np.ndarray
-    max_step: float
+    max_step: float  # largest motion of a joint from one node to the next, rad or m
+    # How far (m, rad) the tip may be from a pose where no posture nearby is nearer.
     slack: tuple[float, float]
+    # (7,), which axes of the poses are free, as in a goal of the solver from HALF_WIDTHS on
     box: np.ndarray
-    redundant: bool
+    redundant: bool  # whether more joints move than the poses need
 
 
 class TraceWork(NamedTuple):
-    """
-    What :func:`trace` works in.
+    """What :func:`trace` works in."""
 
-    Attributes
-    ----------
-    goal : (GOAL_SIZE,) array
-    poses : (3, 12) array
-    joints : JointRows
-        A copy: its scale is written.
-    base_scale : (n,) array
-        The scale that it had.
-    solver : Work
-
-    """
-
-    goal: np.ndarray
-    poses: np.ndarray
-    joints: JointRows
-    base_scale: np.ndarray
+    goal: np.ndarray        # (GOAL_SIZE,)
+    poses: np.ndarray       # (3, 12)
+    joints: JointRows       # a copy: its scale is written
+    base_scale: np.ndarray  # (n,), the scale that it had
     solver: Work
 
 

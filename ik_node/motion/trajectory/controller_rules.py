@@ -28,23 +28,12 @@ POINT_FIELDS = ('positions', 'velocities', 'accelerations')
 
 @dataclass(frozen=True)
 class AcceptanceOptions:
-    """
-    Parameters of the controller, with the defaults of jazzy.
+    """Parameters of the controller, with the defaults of jazzy."""
 
-    Attributes
-    ----------
-    allow_partial_joints_goal : bool
-        Accept trajectories for some of the joints only.
-    allow_nonzero_velocity_at_trajectory_end : bool
-        Accept trajectories that do not end at rest (the default on humble).
-    allow_integration_in_goal_trajectories : bool
-        Accept points without positions.
-
-    """
-
-    allow_partial_joints_goal: bool = False
+    allow_partial_joints_goal: bool = False  # accept trajectories for some of the joints only
+    # Accept trajectories that do not end at rest (the default on humble).
     allow_nonzero_velocity_at_trajectory_end: bool = False
-    allow_integration_in_goal_trajectories: bool = False
+    allow_integration_in_goal_trajectories: bool = False  # accept points without positions
 
 
 def seconds(stamp: Any) -> float:

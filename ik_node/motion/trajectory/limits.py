@@ -56,19 +56,13 @@ class LimitRows(NamedTuple):
 
 @dataclass(frozen=True)
 class PositionLimits:
-    """
-    Position limits that users set, for planners and solvers.
-
-    Attributes
-    ----------
-    lower, upper : tuple of float
-        Rad or m, one for all joints or one for each; () = those of the URDF, which also hold
-        where they are narrower.
-
-    """
+    """Position limits that users set, for planners and solvers."""
 
     lower: tuple[float, ...] = ()
+    """rad or m, one for all joints or one for each; () = those of the URDF, which also hold where
+    they are narrower."""
     upper: tuple[float, ...] = ()
+    """As `lower`."""
 
     def narrow(self, chain: Chain) -> Chain:
         """
@@ -92,13 +86,6 @@ class TipLimits:
 
     Tool paths keep all of these, motions to a goal the two speeds, and streams `speed`.
 
-    Attributes
-    ----------
-    speed, angular_speed : float
-        m/s and rad/s.
-    acceleration, angular_acceleration : float
-        m/s^2 and rad/s^2.
-
     Raises
     ------
     ParameterError
@@ -107,9 +94,13 @@ class TipLimits:
     """
 
     speed: float = inf
+    """m/s."""
     angular_speed: float = inf
+    """rad/s."""
     acceleration: float = inf
+    """m/s^2."""
     angular_acceleration: float = inf
+    """rad/s^2."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -133,24 +124,18 @@ class TipLimits:
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """
-    Limits of n joints, each (n,), and of the tip.
-
-    Attributes
-    ----------
-    lower, upper : (n,) arrays
-        Rad or m; infinite for continuous joints.
-    velocity, acceleration, jerk : (n,) arrays
-        Per s, s^2 and s^3, positive and finite.
-    tip : TipLimits
-
-    """
+    """Limits of n joints, each (n,), and of the tip."""
 
     lower: np.ndarray
+    """(n,), rad or m; infinite for continuous joints."""
     upper: np.ndarray
+    """(n,), rad or m; infinite for continuous joints."""
     velocity: np.ndarray
+    """(n,), per s, positive and finite."""
     acceleration: np.ndarray
+    """(n,), per s^2, positive and finite."""
     jerk: np.ndarray
+    """(n,), per s^3, positive and finite."""
     tip: TipLimits = field(default_factory=TipLimits)
 
     @classmethod

@@ -148,25 +148,14 @@ def speed_shares(chain: Chain, limits: TipLimits, q: np.ndarray, qd: np.ndarray)
 
 
 class TipWay:
-    """
-    The path length of the tip on a trajectory, as measured at the points of :func:`tip_path`.
-
-    Attributes
-    ----------
-    times : (m,) array
-        s since the trajectory began, from 0 to its end.
-    positions : (m, 3) array
-        Of the tip in the base frame, m.
-    lengths : (m,) array
-        Path length (m) up to there.
-
-    """
+    """The path length of the tip on a trajectory, measured at the points of :func:`tip_path`."""
 
     def __init__(self, chain: Chain, trajectory: Trajectory) -> None:
-        self.positions = tip_path(chain, trajectory)
+        self.positions = tip_path(chain, trajectory)  # (m, 3), of the tip in the base frame, m
+        # (m,), s since the trajectory began, from 0 to its end
         self.times = np.linspace(0.0, trajectory.duration, len(self.positions))
         steps = np.linalg.norm(np.diff(self.positions, axis=0), axis=1)
-        self.lengths = np.append(0.0, np.cumsum(steps))
+        self.lengths = np.append(0.0, np.cumsum(steps))  # (m,), path length (m) up to there
 
     def left(self, elapsed: float) -> tuple[float, float]:
         """Return the time (s) and the path length (m) to the end, `elapsed` s after the start."""

@@ -37,30 +37,22 @@ class MotionState:
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """
-    Points for a joint trajectory controller that interpolates by quintics.
-
-    Attributes
-    ----------
-    start : MotionState
-        Actual or commanded state of the arm at time 0.
-    times : (k,) array
-        Seconds from the start, positive, strictly increasing.
-    q, qd, qdd : (k, n) arrays
-        Rad or m, per s, per s^2; the last point is at rest.
-    lead_points : int
-        How many of the first points repeat the active trajectory; the last of them is
-        the splice point.
-
-    """
+    """Points for a joint trajectory controller that interpolates by quintics."""
 
     joint_names: tuple[str, ...]
     start: MotionState
+    """Actual or commanded state of the arm at time 0."""
     times: np.ndarray
+    """(k,), seconds from the start, positive, strictly increasing."""
     q: np.ndarray
+    """(k, n), rad or m."""
     qd: np.ndarray
+    """(k, n), per s; the last point is at rest."""
     qdd: np.ndarray
+    """(k, n), per s^2; the last point is at rest."""
     lead_points: int = 0
+    """How many of the first points repeat the active trajectory; the last of them is the splice
+    point."""
 
     @property
     def duration(self) -> float:

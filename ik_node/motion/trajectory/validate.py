@@ -94,26 +94,20 @@ def require_jerk(trajectory: Trajectory, limits: MotionLimits, ratio: float = 1.
 
 
 class Fault(NamedTuple):
-    """
-    A fault of a trajectory.
-
-    Attributes
-    ----------
-    kind : int
-        Which of QUANTITY_NAMES is outside its bounds; NO_FAULT; TIMES_FAULT; END_FAULT; or
-        NOT_FINITE plus 0, 1, 2 for q, qd, qdd.
-    joint : int
-    time, value, lowest, highest : float
-        When (s), the value, and its bounds.
-
-    """
+    """A fault of a trajectory."""
 
     kind: int
+    """Which of QUANTITY_NAMES is outside its bounds; NO_FAULT; TIMES_FAULT; END_FAULT; or
+    NOT_FINITE plus 0, 1, 2 for q, qd, qdd."""
     joint: int
     time: float
+    """When, s."""
     value: float
+    """What it was."""
     lowest: float
+    """The least that is allowed."""
     highest: float
+    """The most that is allowed."""
 
 
 @compiled
