@@ -81,15 +81,7 @@ class Entry:
         self.value, self.where = value, where
 
     def __getitem__(self, key: str) -> Entry:
-        """
-        Return the entry of an object that has this key.
-
-        Raises
-        ------
-        ParameterError
-            If it is no object, or has no such key.
-
-        """
+        """Return the entry of an object that has this key."""
         self._require(isinstance(self.value, dict) and key in self.value,
                       f'an object with the key "{key}"')
         return Entry(self.value[key], key if self.where == 'it' else f'{self.where}.{key}')

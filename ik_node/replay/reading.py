@@ -56,15 +56,7 @@ RequestReader = Callable[[Entry, Chain], Request]
 
 
 def read_robot(entry: Entry) -> tuple[Tree, Chain]:
-    """
-    Return the tree and the chain without a tool, with the position limits that the node had.
-
-    Raises
-    ------
-    IkNodeError
-        If there is none.
-
-    """
+    """Return the tree and the chain without a tool, with the position limits that the node had."""
     tree = parse_urdf(entry['urdf'].text().encode('utf-8', 'surrogateescape'))
     chain = make_chain(tree, entry['base_link'].text(), entry['tip_link'].text())
     return tree, chain.with_limits(*(entry[name].array(chain.n, infinite=True)
@@ -85,16 +77,7 @@ def read_collisions(entry: Entry, arm: CollisionModel) -> CollisionModel:
 
 
 def read_bodies(entry: Entry, links: Collection[str] | None = None) -> tuple[Body, ...]:
-    """
-    Return bodies of objects, or of some links.
-
-    Raises
-    ------
-    ParameterError
-        If one is none, two have the same name, one is not of the links, or they have too many
-        parts.
-
-    """
+    """Return bodies of objects, or of some links."""
     bodies = tuple(Body(each['name'].text(), each['frame'].text(),
                         tuple(map(_part, each['parts'].items())),
                         checked_padding(each['padding'].number(), each.where))
@@ -151,15 +134,7 @@ def _option(entry: Entry, default: Any, name: str) -> Any:
 # ---- requests ---------------------------------------------------------------
 
 def read_request(entry: Entry, chain: Chain) -> Request:
-    """
-    Return a request for a chain.
-
-    Raises
-    ------
-    IkNodeError
-        If it is none.
-
-    """
+    """Return a request for a chain."""
     return _read(entry, chain, CALL_READERS)
 
 

@@ -69,48 +69,23 @@ MADE_WITH_KEYS = 'ik_node', 'python', 'numpy', 'numba', 'ruckig', 'machine', 'pr
 
 
 class AnsweredGoal(NamedTuple):
-    """
-    A goal that has its final answer.
+    """A goal that has its final answer."""
 
-    Attributes
-    ----------
-    id : str
-        As in its answers.
-    values : mapping
-        Number, kind, stamp, state, reason and message of the answer.
-    tree : Tree
-    requests : sequence of AnsweredRequest
-        One at least, all for one robot.
-    parameters : mapping
-        Values of the node's parameters.
-
-    """
-
-    id: str
-    values: Mapping[str, Any]
+    id: str                    # as in its answers
+    values: Mapping[str, Any]  # number, kind, stamp, state, reason and message of the answer
     tree: Tree
-    requests: Sequence[AnsweredRequest]
-    parameters: Mapping[str, Any]
+    requests: Sequence[AnsweredRequest]  # one at least, all for one robot
+    parameters: Mapping[str, Any]        # values of the node's parameters
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedRequest:
-    """
-    A request of a recording.
-
-    Attributes
-    ----------
-    request : Request
-    solver : Solver
-        Of the arm among the objects that were there; it has more time than in the node.
-    outcome : dict
-        What came of it, by names: numbers, lists and sentences.
-
-    """
+    """A request of a recording."""
 
     request: Request
+    # Of the arm among the objects that were there; it has more time than in the node.
     solver: Solver
-    outcome: Mapping[str, Any]
+    outcome: Mapping[str, Any]  # what came of it, by names: numbers, lists and sentences
 
     def repeated(self) -> dict[str, Any]:
         """Plan it again, and return what comes of it, as :attr:`outcome`."""
@@ -126,32 +101,15 @@ class RecordedRequest:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """
-    What a node recorded of one goal.
+    """What a node recorded of one goal."""
 
-    Attributes
-    ----------
-    id : str
-        As in the goal's answers.
-    goal : dict
-        Number, kind, stamp, state, reason and message of the answer.
-    made_with : dict
-        Versions and processor, by MADE_WITH_KEYS.
-    parameters : dict
-        Values of the node's parameters, as far as they are strings, numbers or lists.
-    tree : Tree
-    chain : Chain
-        Without a tool.
-    requests : tuple of RecordedRequest
-
-    """
-
-    id: str
-    goal: Mapping[str, Any]
-    made_with: Mapping[str, Any]
+    id: str  # as in the goal's answers
+    goal: Mapping[str, Any]  # number, kind, stamp, state, reason and message of the answer
+    made_with: Mapping[str, Any]  # versions and processor, by MADE_WITH_KEYS
+    # Values of the node's parameters, as far as they are strings, numbers or lists.
     parameters: Mapping[str, Any]
     tree: Tree
-    chain: Chain
+    chain: Chain  # without a tool
     requests: tuple[RecordedRequest, ...]
 
 

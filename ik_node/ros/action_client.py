@@ -52,13 +52,6 @@ class TrajectoryAction:
     kind : type, optional
         FollowJointTrajectory, or a type with its fields.
 
-    Attributes
-    ----------
-    feedback : message or None
-        The latest of the present goal: desired, actual, error.
-    largest_error : float or None
-        Rad or m, of a joint in all feedback of the present goal.
-
     Raises
     ------
     ParameterError
@@ -78,7 +71,9 @@ class TrajectoryAction:
         self._on_end = on_end
         self._execution: Execution | None = None
         self._handle: Any = None
+        # The latest message of the present goal: desired, actual, error.
         self.feedback: Any = None
+        # Of a joint in all feedback of the present goal, rad or m.
         self.largest_error: float | None = None
 
     @property

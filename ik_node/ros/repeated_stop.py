@@ -33,23 +33,11 @@ Take = Callable[[Trigger.Response], None]
 
 @dataclass(eq=False)
 class OpenStop:
-    """
-    A stop that was not answered yet.
+    """A stop that was not answered yet."""
 
-    Attributes
-    ----------
-    take : callable
-        Gets the answer, once.
-    began : float
-        Monotonic time (s).
-    refusal : std_srvs/srv/Trigger_Response or None
-        The last answer that is a failure.
-
-    """
-
-    take: Take
-    began: float = field(default_factory=monotonic)
-    refusal: Trigger.Response | None = None
+    take: Take  # gets the answer, once
+    began: float = field(default_factory=monotonic)  # monotonic time (s)
+    refusal: Trigger.Response | None = None  # the last answer that is a failure
 
 
 class RepeatedStop:
@@ -70,13 +58,6 @@ class RepeatedStop:
     search_time : float, optional
         How long (s) the service may not be found; a new node finds it late where packets are lost.
 
-    Attributes
-    ----------
-    client : Client
-        Of ``~/stop``.
-    count : int
-        How many stops were begun.
-
     """
 
     def __init__(self, node: Node, target: str,
@@ -86,8 +67,8 @@ class RepeatedStop:
         self._search_time = search_time
         self._post = post
         self._halts = node.create_publisher(Empty, f'{target}/halt', BEST_EFFORT_QOS)
-        self.client = node.create_client(Trigger, f'{target}/stop')
-        self.count = 0
+        self.client = node.create_client(Trigger, f'{target}/stop')  # of ``~/stop``
+        self.count = 0  # how many stops were begun
         self._lock = Lock()  # of the attributes below; held while something is sent
         self._open: list[OpenStop] = []
         self._asked: list[Future] = []

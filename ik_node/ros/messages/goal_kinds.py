@@ -27,31 +27,18 @@ class Orientation(Enum):
 
 @dataclass(frozen=True)
 class GoalOption:
-    """
-    An option of send_goal, and the goal that it sends.
+    """An option of send_goal, and the goal that it sends."""
 
-    Attributes
-    ----------
-    name : str
-        Without the leading dashes.
-    help : str
-    send : callable
-        Calls a method of its first argument, an :class:`ik_node.client.goals.GoalMethods`.  The
-        second has the values of the options by their names, converted as their `value` says, and
-        the `orientation` (x, y, z, w), None if it is not given.
-    value : str
-        What kind of value it takes, '' if none: a key of command_line.send_goal.VALUE_ARGUMENTS.
-        Values that must be converted are keys of commands.send_goal.VALUE_READERS as well.
-    with_xyz : bool
-        Whether it says how the pose of --xyz is reached; else it says itself what the goal is.
-    orientation : Orientation
-
-    """
-
-    name: str
+    name: str  # without the leading dashes
     help: str
+    # Calls a method of its first argument, an :class:`ik_node.client.goals.GoalMethods`.  The
+    # second has the values of the options by their names, converted as their `value` says, and the
+    # `orientation` (x, y, z, w), None if it is not given.
     send: Callable[[Any, Any], Any]
+    # What kind of value it takes, '' if none: a key of command_line.send_goal.VALUE_ARGUMENTS.
+    # Values that must be converted are keys of commands.send_goal.VALUE_READERS as well.
     value: str = ''
+    # Whether it says how the pose of --xyz is reached; else it says itself what the goal is.
     with_xyz: bool = False
     orientation: Orientation = Orientation.NOT_TAKEN
 
@@ -68,41 +55,19 @@ class GoalOption:
 
 @dataclass(frozen=True)
 class GoalKind:
-    """
-    One kind of goal.
+    """One kind of goal."""
 
-    Attributes
-    ----------
-    name : str
-        Of the topics ``~/goal_<name>`` and ``~/preview_<name>``, and the `kind` in answers.
-    message : str
-        Type of these topics.
-    description : str
-        For the table of topics.
-    options : tuple of GoalOption
-        The options of send_goal that send this kind.
-    preview : str
-        Description of the preview, for the table of topics; empty if there is none.
-    in_ui : bool
-        Whether the handle in RViz and the browser send it.
-    may_be_long : bool
-        Whether a message can be so long that it is refused unread.
-    streamed : bool
-        Whether it is sent again and again, and many messages are one goal.
-    frees_axes : bool
-        Whether its options send it with --free, and another kind without.
-
-    """
-
+    # Of the topics ``~/goal_<name>`` and ``~/preview_<name>``, and the `kind` in answers.
     name: str
-    message: str
-    description: str
-    options: tuple[GoalOption, ...] = ()
+    message: str  # type of these topics
+    description: str  # for the table of topics
+    options: tuple[GoalOption, ...] = ()  # the options of send_goal that send this kind
+    # Description of the preview, for the table of topics; empty if there is none.
     preview: str = ''
-    in_ui: bool = True
-    may_be_long: bool = False
-    streamed: bool = False
-    frees_axes: bool = False
+    in_ui: bool = True         # whether the handle in RViz and the browser send it
+    may_be_long: bool = False  # whether a message can be so long that it is refused unread
+    streamed: bool = False     # whether it is sent again and again, and many messages are one goal
+    frees_axes: bool = False   # whether its options send it with --free, and another kind without
 
 
 def _send_within(goals: Any, given: Any) -> Any:

@@ -22,20 +22,14 @@ class JointStates:
 
     A joint without a message has no position, and each position has an age.  Invalid messages,
     or joints of them, are ignored and counted.  Times are of the monotonic clock, in seconds.
-
-    Attributes
-    ----------
-    positions, velocities : dicts of joint name to float
-        Rad or m, per s; a velocity that is not measured is 0.
-    heard, stamps : dicts of joint name to float
-        When each came, and its stamp, s.
     """
 
     def __init__(self) -> None:
-        self.positions: dict[str, float] = {}
-        self.velocities: dict[str, float] = {}
-        self.heard: dict[str, float] = {}
-        self.stamps: dict[str, float] = {}
+        # By the names of joints.
+        self.positions: dict[str, float] = {}   # rad or m
+        self.velocities: dict[str, float] = {}  # per s; one that is not measured is 0
+        self.heard: dict[str, float] = {}       # when each came, s
+        self.stamps: dict[str, float] = {}      # its stamp, s
         self._measuring: set[str] = set()
         self.ignored = 0
         self.complaint = ''

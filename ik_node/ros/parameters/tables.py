@@ -22,40 +22,26 @@ from ik_node.solver.options import SOLUTION_CHOICES
 
 @dataclass(frozen=True)
 class Row:
-    """
-    One parameter.
-
-    Attributes
-    ----------
-    default : str, float, int, bool or tuple
-        Gives the type.  An empty tuple is a list that is not set, of numbers or, if `strings`,
-        of strings.
-    low, high : float or None
-        Range of a number.
-    live : bool
-        May be changed while the node runs.  Others are fixed at start, of a managed node while it
-        is configured.
-    at_start : bool
-        Fixed at start, also of a managed node.
-    fills : str
-        The field of node.settings.Settings, or `group.field` of what these are made from; of a
-        parameter that is not live, the same of node.settings.StartOptions.  Of the other nodes
-        the field, or `group.field`, of their options, such as ui.viewer.options.ViewerOptions.
-    convert : str
-        How, if not as it is: a name in node.settings.CONVERSIONS.
-
-    """
+    """One parameter."""
 
     name: str
+    # Gives the type.  An empty tuple is a list that is not set, of numbers or, if `strings`, of
+    # strings.
     default: str | float | int | bool | tuple[float, ...]
     description: str
+    # low, high: range of a number
     low: float | None = None
     high: float | None = None
+    # May be changed while the node runs.  Others are fixed at start, of a managed node while it is
+    # configured.
     live: bool = True
     strings: bool = False
-    at_start: bool = False
+    at_start: bool = False  # fixed at start, also of a managed node
+    # The field of node.settings.Settings, or `group.field` of what these are made from; of a
+    # parameter that is not live, the same of node.settings.StartOptions.  Of the other nodes the
+    # field, or `group.field`, of their options, such as ui.viewer.options.ViewerOptions.
     fills: str = ''
-    convert: str = ''
+    convert: str = ''  # how, if not as it is: a name in node.settings.CONVERSIONS
 
 
 def filled(rows: Iterable[Row], values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
