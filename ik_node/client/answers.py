@@ -20,27 +20,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """
-    An answer to a goal.
-
-    Attributes
-    ----------
-    state : GoalState
-        'accepted', or how the goal ended: 'reached', 'rejected', 'failed', 'superseded',
-        'stopped'.
-    reason : str
-        One word, of :class:`ik_node.base.errors.Reason`.
-    message : str
-        One sentence.
-    values : mapping of str to str
-        All values, such as ``duration_s`` and ``measured_position_error_m``, as texts.
-
-    """
+    """An answer to a goal."""
 
     state: GoalState
+    """'accepted', or how the goal ended: 'reached', 'rejected', 'failed', 'superseded',
+    'stopped'."""
     reason: str
+    """One word, of :class:`ik_node.base.errors.Reason`."""
     message: str
+    """One sentence."""
     values: Mapping[str, str] = field(repr=False)
+    """All values, such as ``duration_s`` and ``measured_position_error_m``, as texts."""
 
     @property
     def id(self) -> str:
@@ -71,36 +61,23 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class PostureEntry:
-    """
-    One of the postures that reach a pose, as the node judges it.
-
-    Attributes
-    ----------
-    colour : str
-        'green' (free, and so is the direct motion to it), 'amber' (with a warning: a detour
-        is needed, or one that a preview gave) or 'red' (it collides).
-    message : str
-        What speaks for and against it, in one sentence.
-    q : (n,) array
-        Joint positions in the order of the chain, rad or m.
-    chosen : bool
-        Whether a goal would take it now.
-    clearance : float
-        Least distance (m) of two bodies; infinite if collisions are not checked.
-    duration : float
-        Of the direct motion, s; NaN if that is not possible.
-    values : mapping of str to str
-        All values, such as ``jump`` (rad or m), ``branch_elbow`` and ``nearest``.
-
-    """
+    """One of the postures that reach a pose, as the node judges it."""
 
     colour: str
+    """'green' (free, and so is the direct motion to it), 'amber' (with a warning: a detour is
+    needed, or one that a preview gave) or 'red' (it collides)."""
     message: str
+    """What speaks for and against it, in one sentence."""
     q: NDArray[np.float64]
+    """(n,), joint positions in the order of the chain, rad or m."""
     chosen: bool
+    """Whether a goal would take it now."""
     clearance: float
+    """Least distance (m) of two bodies; infinite if collisions are not checked."""
     duration: float
+    """Of the direct motion, s; NaN if that is not possible."""
     values: Mapping[str, str] = field(repr=False)
+    """All values, such as ``jump`` (rad or m), ``branch_elbow`` and ``nearest``."""
 
     @property
     def free(self) -> bool:
@@ -118,30 +95,19 @@ class PostureEntry:
 
 @dataclass(frozen=True, eq=False)
 class PreviewReport:
-    """
-    What would become of a goal.
-
-    Attributes
-    ----------
-    colour : str
-        'green' (reachable), 'amber' (reachable, but a joint moves far or ends close to a limit,
-        or the arm close to a singularity) or 'red' (not reachable).
-    reason : str
-        One word, of :class:`ik_node.base.errors.Reason`.
-    message : str
-        One sentence.
-    q : (n,) array or None
-        Joint positions in the order of the chain, rad or m; None if there are none.
-    values : mapping of str to str
-        All values, such as ``jump`` (rad or m) and ``limiting_joint``.
-
-    """
+    """What would become of a goal."""
 
     colour: str
+    """'green' (reachable), 'amber' (reachable, but a joint moves far or ends close to a limit, or
+    the arm close to a singularity) or 'red' (not reachable)."""
     reason: str
+    """One word, of :class:`ik_node.base.errors.Reason`."""
     message: str
+    """One sentence."""
     q: NDArray[np.float64] | None
+    """(n,), joint positions in the order of the chain, rad or m; None if there are none."""
     values: Mapping[str, str] = field(repr=False)
+    """All values, such as ``jump`` (rad or m) and ``limiting_joint``."""
 
     @property
     def reachable(self) -> bool:

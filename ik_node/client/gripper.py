@@ -23,22 +23,14 @@ SERVER_PATIENCE_S = 5.0
 
 @dataclass(frozen=True)
 class GripperState:
-    """
-    Where a gripper came to rest.
-
-    Attributes
-    ----------
-    position, effort : float
-        As the controller gives them: m or rad, N or N m.
-    stalled : bool
-        Whether it was stopped before its goal, as by an object between its fingers.
-    reached_goal : bool
-
-    """
+    """Where a gripper came to rest."""
 
     position: float
+    """As the controller gives it, m or rad."""
     effort: float
+    """As the controller gives it, N or N m."""
     stalled: bool
+    """Whether it was stopped before its goal, as by an object between its fingers."""
     reached_goal: bool
 
 

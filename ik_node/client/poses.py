@@ -64,11 +64,6 @@ def stamped_pose(pose: PoseLike, frame: str | None, default_frame: Frame,
     rpy : 3 floats, optional
         Fixed-axis roll, pitch and yaw, rad, with a position.
 
-    Raises
-    ------
-    ClientError
-        If it is no pose.
-
     """
     if isinstance(pose, PoseStamped):
         if frame is not None or quaternion is not None or rpy is not None:
@@ -203,11 +198,6 @@ def joint_path_message(points: TaughtPath | JointTrajectory | Sequence[Any],
         As of :meth:`ik_node.client.goals.GoalMethods.joint_path`.
     own_joints : callable, optional
         Returns a TaughtPath with the joints of the arm alone.
-
-    Raises
-    ------
-    ClientError
-        If they are none.
 
     """
     if isinstance(points, JointTrajectory):

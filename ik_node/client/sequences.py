@@ -43,30 +43,19 @@ UNKNOWN_BASE = ''        # the frame of poses without one, until they are sent
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """
-    One motion of a sequence; :func:`ptp`, :func:`lin` and :func:`circ` make it.
-
-    Attributes
-    ----------
-    type : PrimitiveType
-    poses : tuple of PoseStamped
-        The end, and of an arc a pose in between; m.  Without a frame in the base link.
-    joints : JointState or None
-        Where the joints move to, rad or m, instead of a pose.
-    blend_radius : float
-        Of the corner at its end, m.
-    velocity, acceleration : float or None
-        Lower the limits: of each joint (rad/s, rad/s^2) for PTP, of the tip (m/s, m/s^2) for the
-        others.
-
-    """
+    """One motion of a sequence; :func:`ptp`, :func:`lin` and :func:`circ` make it."""
 
     type: PrimitiveType
     poses: tuple[PoseStamped, ...] = ()
+    """The end, and of an arc a pose in between; m.  Without a frame in the base link."""
     joints: JointState | None = None
+    """Where the joints move to, rad or m, instead of a pose."""
     blend_radius: float = 0.0
+    """Of the corner at its end, m."""
     velocity: float | None = None
+    """Lowers the limit: of each joint (rad/s) for PTP, of the tip (m/s) for the others."""
     acceleration: float | None = None
+    """Lowers the limit: of each joint (rad/s^2) for PTP, of the tip (m/s^2) for the others."""
 
 
 def ptp(pose: PoseLike | None = None, quaternion: Sequence[float] | None = None, *,

@@ -27,28 +27,16 @@ MAX_CATCH_UP_S = 1.0  # of missed cycles that are made up; a longer step is a ju
 
 @dataclass(frozen=True)
 class ControllerOptions(AcceptanceOptions):
-    """
-    Parameters of the controller, with the defaults of jazzy.
+    """Parameters of the controller, with the defaults of jazzy."""
 
-    Attributes
-    ----------
-    interpolate_from_desired_state : bool
-        A new trajectory starts from the last command, with its acceleration, instead of
-        the measured state.
-    allow_trajectory_replacement : bool
-        A trajectory with a stamp in the future waits while the active one continues (as on
-        master); otherwise it replaces the active one immediately.
-    speed_scaling : float
-        Share of the planned speed; 0 = at rest.
-    silent : bool
-        Accepts nothing, reports nothing and holds, like an inactive controller.
-
-    """
-
+    # A new trajectory starts from the last command, with its acceleration, instead of the measured
+    # state.
     interpolate_from_desired_state: bool = False
+    # A trajectory with a stamp in the future waits while the active one continues (as on master);
+    # otherwise it replaces the active one immediately.
     allow_trajectory_replacement: bool = False
-    speed_scaling: float = 1.0
-    silent: bool = False
+    speed_scaling: float = 1.0  # share of the planned speed; 0 = at rest
+    silent: bool = False  # accepts nothing, reports nothing and holds, like an inactive controller
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +67,6 @@ class SimulatedController:
     sensors : Sensors, optional
         By default measurements are exact.
 
-    Attributes
-    ----------
-    state : MotionState
-        Measured state of the last cycle.
-    feedback : Feedback or None
-        Feedback of the last cycle, while a trajectory is executed.
-    complaint : str
-        Why the controller aborted a trajectory last; publishers on the topic get no answer.
-
     """
 
     def __init__(self, joints: Sequence[str], continuous: np.ndarray, q: np.ndarray,
@@ -96,8 +75,10 @@ class SimulatedController:
         self.joints = tuple(joints)
         self.options = options
         self.plant = LaggingPlant(q) if plant is None else plant
-        self.state = self.plant.state
+        self.state = self.plant.state  # measured state of the last cycle
+        # Feedback of the last cycle, while a trajectory is executed.
         self.feedback: Feedback | None = None
+        # Why the controller aborted a trajectory last; publishers on the topic get no answer.
         self.complaint = ''
         self._sensors = Sensors(0) if sensors is None else sensors
         self._continuous = continuous

@@ -19,20 +19,10 @@ from ik_node.motion.trajectory.trajectory import MotionState
 
 
 class Plant(Protocol):
-    """
-    The joints of an arm under position control.
+    """The joints of an arm under position control."""
 
-    Attributes
-    ----------
-    state : MotionState
-        True state of the joints.
-    blocked : (n,) array of bool
-        Joints that do not move, whatever is commanded.
-
-    """
-
-    state: MotionState
-    blocked: np.ndarray
+    state: MotionState   # true state of the joints
+    blocked: np.ndarray  # (n,) bool, joints that do not move, whatever is commanded
 
     def step(self, command: MotionState, dt: float) -> None:
         """Move towards `command`, which is due in `dt` seconds, for that time."""
@@ -40,22 +30,11 @@ class Plant(Protocol):
 
 @dataclass(frozen=True)
 class Following:
-    """
-    How simulated joints follow their commands.
+    """How simulated joints follow their commands."""
 
-    Attributes
-    ----------
-    lag : float
-        Time (s) that the joints lag behind at constant speed; 0 = none.
-    order : int
-        1: first-order lag, whose speed may jump; 2: critically damped.
-    friction : float
-        Rad or m that the joints stay behind the command, in motion and at rest.
-
-    """
-
-    lag: float = 0.0
-    order: int = 1
+    lag: float = 0.0  # time (s) that the joints lag behind at constant speed; 0 = none
+    order: int = 1    # 1: first-order lag, whose speed may jump; 2: critically damped
+    # Rad or m that the joints stay behind the command, in motion and at rest.
     friction: float = 0.0
 
 
@@ -117,26 +96,12 @@ def _response(e: np.ndarray, e_rate: np.ndarray, slope: np.ndarray, how: Followi
 
 @dataclass(frozen=True)
 class Measuring:
-    """
-    Errors of the measurement.
+    """Errors of the measurement."""
 
-    Attributes
-    ----------
-    noise : float
-        Standard deviation of the measured positions (rad or m).
-    velocity_noise : float
-        Standard deviation of the measured velocities (per s).
-    delay : float
-        Time (s) from the measurement to the message.
-    dropped : float
-        Share of the messages that are lost, 0 to 1.
-
-    """
-
-    noise: float = 0.0
-    velocity_noise: float = 0.0
-    delay: float = 0.0
-    dropped: float = 0.0
+    noise: float = 0.0           # standard deviation of the measured positions (rad or m)
+    velocity_noise: float = 0.0  # standard deviation of the measured velocities (per s)
+    delay: float = 0.0           # time (s) from the measurement to the message
+    dropped: float = 0.0         # share of the messages that are lost, 0 to 1
 
 
 class Sensors:

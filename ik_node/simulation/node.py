@@ -115,47 +115,22 @@ def _point(state: MotionState) -> JointTrajectoryPoint:
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """
-    The fields that the rows of ``ros.parameters.SIM_CONTROLLER`` fill, and are described in.
-
-    Attributes
-    ----------
-    robot_description, urdf_file, base_link, tip_link : str
-    rate : float
-        Hz.
-    initial_positions : tuple of float
-        Rad or m; () = the middle of each joint range.
-    fixed_joints : bool
-        Whether joints outside the chain are published, too.
-    physics : bool
-        Whether MuJoCo simulates the arm.
-    path_tolerance, goal_tolerance : tuple of float
-        Rad or m, one value or one per joint; 0 = no check.
-    goal_time : float
-        s; 0 = no limit.
-    blocked_joints : tuple of str
-        '' names none.
-    seed : int
-        Of the noise and the losses.
-    controller : ControllerOptions
-    following : Following
-    measuring : Measuring
-
-    """
+    """The fields that the rows of ``ros.parameters.SIM_CONTROLLER`` fill, and are described in."""
 
     robot_description: str
     urdf_file: str
     base_link: str
     tip_link: str
-    rate: float
-    initial_positions: tuple[float, ...]
-    fixed_joints: bool
-    physics: bool
+    rate: float  # Hz
+    initial_positions: tuple[float, ...]  # rad or m; () = the middle of each joint range
+    fixed_joints: bool  # whether joints outside the chain are published, too
+    physics: bool  # whether MuJoCo simulates the arm
+    # path_tolerance, goal_tolerance: rad or m, one value or one per joint; 0 = no check
     path_tolerance: tuple[float, ...]
     goal_tolerance: tuple[float, ...]
-    goal_time: float
-    blocked_joints: tuple[str, ...]
-    seed: int
+    goal_time: float  # s; 0 = no limit
+    blocked_joints: tuple[str, ...]  # '' names none
+    seed: int  # of the noise and the losses
     controller: ControllerOptions
     following: Following
     measuring: Measuring
@@ -309,15 +284,7 @@ class SimController(QosLog, Node):
 
 def _apply(options: SimulationOptions, chain: Chain, controller: SimulatedController,
            sensors: Sensors) -> None:
-    """
-    Apply the parameters; all or none.
-
-    Raises
-    ------
-    ParameterError
-        If a list has the wrong length, a tolerance is negative, or a joint is unknown.
-
-    """
+    """Apply the parameters; all or none."""
     def tolerance(name: str, given: tuple[float, ...]) -> np.ndarray:
         array = one_per_joint(chain, given, f'the parameter {name}')
         if (array < 0.0).any():

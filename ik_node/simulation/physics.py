@@ -47,24 +47,12 @@ class PhysicsPlant:
     fixed_joints : mapping
         Positions of the joints outside the chain, by name.
 
-    Attributes
-    ----------
-    state : MotionState
-    blocked : (n,) array of bool
-
-    Raises
-    ------
-    ParameterError
-        If MuJoCo is not installed.
-    UrdfError
-        If an inertial element is invalid.
-
     """
 
     def __init__(self, tree: Tree, chain: Chain, q: np.ndarray,
                  fixed_joints: Mapping[str, float]) -> None:
         self._mujoco = mujoco = _mujoco()
-        self.blocked = np.zeros(chain.n, dtype=bool)
+        self.blocked = np.zeros(chain.n, dtype=bool)  # (n,) bool
         spec = _specification(mujoco, tree, fixed_joints)
         self.model = spec.compile()
         self._data = mujoco.MjData(self.model)

@@ -66,8 +66,6 @@ class SimulatedArm:
 
     Attributes
     ----------
-    trajectories : list of JointTrajectory
-        What was sent to it, also what it refused.
     names : tuple of str
         Its joints, in the order of the joint states.
 
@@ -75,7 +73,7 @@ class SimulatedArm:
 
     def __init__(self, urdf: str | Path, log: Path, namespace: str = '',
                  parameters: dict[str, object] | None = None) -> None:
-        self.trajectories: list[JointTrajectory] = []
+        self.trajectories: list[JointTrajectory] = []  # what was sent to it, also what it refused
         self._log, self._state, self._complaint = log, None, ''
         arguments = ['--ros-args', '-r', f'__ns:=/{namespace.strip("/")}']
         for name, value in {'urdf_file': urdf, **(parameters or {})}.items():

@@ -46,29 +46,18 @@ class Ending(str, Enum):
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """
-    Result of one attempt.
-
-    Attributes
-    ----------
-    q : (n,) array
-        Joint positions (rad or m), within the limits; locked joints as in the seed.
-    iterations : int
-        Number of steps.
-    converged : bool
-        Whether `q` meets the goal.
-    ending : Ending
-    trace : (iterations + 1, 2) array
-        Position error (m) and orientation error (rad) before each step and at the end,
-        of the iterates clipped to the limits.
-
-    """
+    """Result of one attempt."""
 
     q: np.ndarray
+    """(n,), joint positions (rad or m), within the limits; locked joints as in the seed."""
     iterations: int
+    """Number of steps."""
     converged: bool
+    """Whether `q` meets the goal."""
     ending: Ending
     trace: np.ndarray
+    """(iterations + 1, 2), position error (m) and orientation error (rad) before each step and at
+    the end, of the iterates clipped to the limits."""
 
 
 def descend(method: str, chain: Chain, goal: Goal, q0: np.ndarray,

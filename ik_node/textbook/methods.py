@@ -29,46 +29,31 @@ Guess = Callable[[Task, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Method:
-    """
-    A method of inverse kinematics.
-
-    Attributes
-    ----------
-    iterate : callable
-        Takes problem, start point and options; yields points.
-    summary : str
-        The step in one line.
-    source : str
-        Authors and year.
-    limits : tuple of Limits
-        Supported ways to keep joint limits, the default first.
-    max_iterations : int
-        Default number of steps of one attempt.
-    patience : int
-        Number of steps without progress of 1 % after which an attempt ends.
-    least_spare, most_spare : int
-        Supported range of the number of joints minus the number of task rows.
-    rests : bool
-        Whether it continues after the goal is reached, until it comes to rest.
-    arms : str
-        For which arms it is; empty: for any.
-    guess : callable, optional
-        Takes the task and the seed (n,); returns the posture (n,) that the first step goes to,
-        an answer learned beforehand.  The steps of `iterate` improve it.
-
-    """
+    """A method of inverse kinematics."""
 
     iterate: Iteration
+    """Takes problem, start point and options; yields points."""
     summary: str
+    """The step in one line."""
     source: str
+    """Authors and year."""
     limits: tuple[Limits, ...] = (Limits.CLAMP, Limits.PENALTY, Limits.VARIABLES)
+    """Supported ways to keep joint limits, the default first."""
     max_iterations: int = 100
+    """Default number of steps of one attempt."""
     patience: int = 10
+    """Number of steps without progress of 1 % after which an attempt ends."""
     least_spare: int = -1000
+    """The least number of joints minus the number of task rows that it supports."""
     most_spare: int = 1000
+    """The most that it supports."""
     rests: bool = False
+    """Whether it continues after the goal is reached, until it comes to rest."""
     arms: str = ''
+    """For which arms it is; empty: for any."""
     guess: Guess | None = None
+    """Takes the task and the seed (n,); returns the posture (n,) that the first step goes to, an
+    answer learned beforehand.  The steps of `iterate` improve it."""
 
 
 TEXTBOOK_METHODS: dict[str, Method] = {

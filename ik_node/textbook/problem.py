@@ -18,28 +18,16 @@ START_MARGIN = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """
-    One iterate.
+    """One iterate."""
 
-    Attributes
-    ----------
-    x : (n,) array
-        The unknowns: joint positions, or the angles u of the change of variables; with slack
-        variables the joint positions, then y_l and y_u of the bounded joints.
-    e : (r + p,) array
-        Residual of the task (m), then with penalties one row per limit that is passed, with
-        slack variables one row per limit.
-    J : (r + p, n) array
-        A step dx changes ``e`` to ``e - J dx``, to first order.
-    task : TaskPoint
-        The goal at this posture.
-
-    """
-
+    # (n,), the unknowns: joint positions, or the angles u of the change of variables; with slack
+    # variables the joint positions, then y_l and y_u of the bounded joints
     x: np.ndarray
+    # (r + p,), residual of the task (m), then with penalties one row per limit that is passed,
+    # with slack variables one row per limit
     e: np.ndarray
-    J: np.ndarray
-    task: TaskPoint
+    J: np.ndarray    # (r + p, n), a step dx changes ``e`` to ``e - J dx``, to first order
+    task: TaskPoint  # the goal at this posture
 
     @property
     def cost(self) -> float:
@@ -57,20 +45,6 @@ class Problem:
     limits : Limits
     options : ClassicOptions
 
-    Attributes
-    ----------
-    middle, half : (n,) arrays
-        Middle and half width of each range (rad or m); 0 and 1 if it is unbounded.
-    weight : (n,) array
-        Weight of each joint in :meth:`posture_gradient`, ``gain / range^2``.
-    preferred : (n,) array
-        The posture with cost 0.
-
-    Raises
-    ------
-    ParameterError
-        If there are neither 1 nor n gains or preferred positions.
-
     """
 
     def __init__(self, task: Task, limits: Limits, options: ClassicOptions) -> None:
@@ -78,13 +52,17 @@ class Problem:
         self.task = task
         self.limits = limits
         self.bounded = np.isfinite(chain.lower) & np.isfinite(chain.upper)
+        # middle, half: (n,), middle and half width of each range (rad or m); 0 and 1 if it is
+        # unbounded
         self.middle = chain.middle
         self.half = np.where(self.bounded, 0.5 * (chain.upper - chain.lower), 1.0)
         self._penalty = np.sqrt(options.penalty) * np.where(
             chain.revolute, options.metres_per_radian, 1.0)
         width = np.where(self.bounded & (self.half > 0.0), 2.0 * self.half,
                          np.where(chain.revolute, 2.0 * np.pi, 1.0))
+        # (n,), weight of each joint in :meth:`posture_gradient`, ``gain / range^2``
         self.weight = _per_joint('gains', options.gains, chain.n) / width**2
+        # (n,), the posture with cost 0
         self.preferred = _per_joint('preferred', options.preferred, chain.n) \
             if options.preferred else chain.middle
 

@@ -23,34 +23,23 @@ from ik_node.solver.goal import Goal
 
 @dataclass(frozen=True, eq=False)
 class TaskPoint:
-    """
-    The error of one posture, with r rows outside their tolerance.
-
-    Attributes
-    ----------
-    q : (n,) array
-        Joint positions, rad or m.
-    frames : (m + 1, 12) array
-        Joint frames and tip in the base frame, from ``kernels.joint_frames``.
-    rows : (6,) array of bool
-        The task rows outside their tolerance.
-    e : (r,) array
-        Corrections to the tolerance (m); orientation rows are multiplied by
-        metres_per_radian.
-    J : (r, n) array
-        Jacobian of the deviation: a step dq changes e to ``e - J dq``, to first order.
-    position_error, orientation_error : float
-        Length of the correction in position (m) and in orientation (rad).
-
-    """
+    """The error of one posture, with r rows outside their tolerance."""
 
     q: np.ndarray
+    """(n,), joint positions, rad or m."""
     frames: np.ndarray
+    """(m + 1, 12), joint frames and tip in the base frame, from ``kernels.joint_frames``."""
     rows: np.ndarray
+    """(6,) bool, the task rows outside their tolerance."""
     e: np.ndarray
+    """(r,), corrections to the tolerance (m); orientation rows are multiplied by
+    metres_per_radian."""
     J: np.ndarray
+    """(r, n), Jacobian of the deviation: a step dq changes e to ``e - J dq``, to first order."""
     position_error: float
+    """Length of the correction in position, m."""
     orientation_error: float
+    """Length of the correction in orientation, rad."""
 
 
 class Task:

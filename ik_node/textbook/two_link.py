@@ -54,12 +54,6 @@ def law_of_cosines(problem: Problem, point: Point, options: ClassicOptions) -> I
 
     For a chain of two revolute joints with parallel axes.  It puts the tip above or below the
     goal, along the axes; an orientation is not aimed for.
-
-    Raises
-    ------
-    ParameterError
-        If the chain is another one.
-
     """
     found = _postures(problem, point)
     inside = [each for each in found if np.array_equal(problem.inside(each), each)]

@@ -59,20 +59,10 @@ STILL_TWIST: Twist = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Held:
-    """
-    The current input.
+    """The current input."""
 
-    Attributes
-    ----------
-    twist : tuple of 6 floats
-        Linear before angular, each from -1 to 1.
-    in_tool : bool
-        Whether its axes are the axes of the tool.
-
-    """
-
-    twist: Twist = STILL_TWIST
-    in_tool: bool = False
+    twist: Twist = STILL_TWIST  # 6 numbers, linear before angular, each from -1 to 1
+    in_tool: bool = False       # whether its axes are the axes of the tool
 
     @property
     def still(self) -> bool:
@@ -82,22 +72,11 @@ class Held:
 
 @dataclass
 class Keyboard:
-    """
-    Keys of a terminal, which tells that a key repeats, and not that it is released.
+    """Keys of a terminal, which tells that a key repeats, and not that it is released."""
 
-    Attributes
-    ----------
-    speed : float
-        Share of the full velocity.
-    in_tool : bool
-    ended : bool
-        Whether the user wants to end.
-
-    """
-
-    speed: float = 0.3
+    speed: float = 0.3  # share of the full velocity
     in_tool: bool = False
-    ended: bool = False
+    ended: bool = False  # whether the user wants to end
     _motion: tuple[str, float] | None = None
     _pressed: float = field(default=-1e9, repr=False)
 
@@ -127,30 +106,15 @@ class Keyboard:
 
 @dataclass
 class Joystick:
-    """
-    A gamepad or a SpaceMouse, by the numbers of sensor_msgs/Joy.
+    """A gamepad or a SpaceMouse, by the numbers of sensor_msgs/Joy."""
 
-    Attributes
-    ----------
-    axes : dict
-        Number and sign of the device's axis for each axis of the twist.
-    dead_man, tool_button : int
-        Buttons; -1 = none.
-    dead_zone : float
-        Deflection below which an axis is at rest.
-    speed : float
-        Share of the full velocity.
-    in_tool : bool
-        Whether the axes are the axes of the tool without the tool button.
-
-    """
-
-    axes: AxisTable
+    axes: AxisTable  # number and sign of the device's axis for each axis of the twist
+    # dead_man, tool_button: buttons; -1 = none
     dead_man: int
     tool_button: int
-    dead_zone: float
-    speed: float
-    in_tool: bool = False
+    dead_zone: float       # deflection below which an axis is at rest
+    speed: float           # share of the full velocity
+    in_tool: bool = False  # whether the axes are the axes of the tool without the tool button
     _axes: Sequence[float] = ()
     _buttons: Sequence[int] = ()
     _received: float = field(default=-1e9, repr=False)

@@ -23,23 +23,12 @@ CSV_COLUMNS = {6: 'x,y,z,roll,pitch,yaw', 7: 'x,y,z,qx,qy,qz,qw'}
 
 @dataclass(frozen=True)
 class FilePose:
-    """
-    One pose of a file.
+    """One pose of a file."""
 
-    Attributes
-    ----------
-    xyz : tuple of 3 floats
-        Position, m.
-    quaternion : tuple of 4 floats
-        Orientation, x, y, z, w, as in the file: not normalised.
-    frame : str
-        Frame of the pose; empty if the file names none.
-
-    """
-
-    xyz: tuple[float, ...]
+    xyz: tuple[float, ...]  # 3 numbers, position, m
+    # 4 numbers, orientation, x, y, z, w, as in the file: not normalised
     quaternion: tuple[float, ...]
-    frame: str = ''
+    frame: str = ''  # frame of the pose; empty if the file names none
 
 
 def read_goals(path: Path) -> list[dict[str, Any]]:

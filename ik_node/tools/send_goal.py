@@ -112,15 +112,7 @@ def poses_of(file: Path) -> list[PoseLike]:
 
 
 def joint_goal(values: Sequence[str]) -> JointState:
-    """
-    Return the goal of ``NAME=VALUE`` texts, or of one value per joint in the order of the chain.
-
-    Raises
-    ------
-    ParameterError
-        If only some values have a name, or a value is not a number.
-
-    """
+    """Return the goal of ``NAME=VALUE`` texts, or of one value per joint in the chain's order."""
     goal = JointState()
     for text in values:
         name, equals, value = text.rpartition('=')

@@ -52,15 +52,7 @@ class Listener:
         return wait_for(self._node, condition, seconds)
 
     def await_states(self, seconds: float) -> None:
-        """
-        Wait until each joint was heard of; those that are published, if none is named.
-
-        Raises
-        ------
-        ParameterError
-            If one was not within a time (s).
-
-        """
+        """Wait until each joint was heard of; those that are published, if none is named."""
         if not self.wait(lambda: not self._missing(), seconds):
             missing = [name for name in self._missing() if name]
             of = f' of {", ".join(map(quote, missing))}' if missing else ''

@@ -75,30 +75,15 @@ class Handle:
     say : callable
         Takes the outcome of a command: whether it succeeded, and a sentence.
 
-    Attributes
-    ----------
-    kind : Kind
-        Which part of the pose the arm must reach.
-    following : bool
-        Whether the arm follows while the handle is dragged.
-    dragging : bool
-        Whether somebody is dragging it.
-    frame : str
-        Frame of the pose; empty before the first pose of the tip.
-    T : (4, 4) array
-        The pose, in `frame`.
-    listed : str
-        Stamp of the list of postures that was asked for; '' if the handle has moved since.
-
     """
 
     def __init__(self, node: Node, target: str, view: View, say: Answer) -> None:
         self.commands, self._say = Commands(node, target, say), say
-        self.kind = Kind.POSE
-        self.following = False
-        self.dragging = False
-        self.frame = ''
-        self.T = np.eye(4)
+        self.kind = Kind.POSE   # which part of the pose the arm must reach
+        self.following = False  # whether the arm follows while the handle is dragged
+        self.dragging = False   # whether somebody is dragging it
+        self.frame = ''         # frame of the pose; empty before the first pose of the tip
+        self.T = np.eye(4)      # (4, 4), the pose, in `frame`
         self._view = view
         self._tip = TipWatch()
         self._T_tip = np.eye(4)  # latest pose of the tip, in _tip_frame
@@ -110,6 +95,7 @@ class Handle:
         self._tools: tuple[Sequence[str], str] = (), ''  # names, and which is mounted
         self._previews: deque[str] = deque(maxlen=100)  # stamps of the previews asked for
         self._plans = ''         # stamp of the preview after which to plan
+        # Stamp of the list of postures that was asked for; '' if the handle has moved since.
         self.listed = ''
         self._lists = False      # whether the list waits for the answer to its preview
         node.create_subscription(PoseStamped, f'{target}/tip_pose', self._on_tip_pose, 1)
@@ -318,25 +304,13 @@ class Handle:
 
 @dataclass(frozen=True)
 class Entry:
-    """
-    One entry of the menu.
-
-    Attributes
-    ----------
-    label : str
-    do : callable
-        The command.
-    checked : callable or None
-        Returns whether the entry is checked; None for entries without a check mark.
-    hint : str
-        An explanation, shown when the mouse points at the entry.
-
-    """
+    """One entry of the menu."""
 
     label: str
-    do: Callable[[Handle], None]
+    do: Callable[[Handle], None]  # the command
+    # Returns whether the entry is checked; None for entries without a check mark.
     checked: Callable[[Handle], bool] | None = None
-    hint: str | None = None
+    hint: str | None = None  # an explanation, shown when the mouse points at the entry
 
 
 MENU_ENTRIES = (
@@ -359,18 +333,10 @@ MENU_ENTRIES = (
 
 
 class TipWatch:
-    """
-    Detects from the poses of the tip when a motion has ended.
-
-    Attributes
-    ----------
-    moves : bool
-        Whether the tip moves, or is away from where it last rested.
-
-    """
+    """Detects from the poses of the tip when a motion has ended."""
 
     def __init__(self) -> None:
-        self.moves = False
+        self.moves = False  # whether the tip moves, or is away from where it last rested
         self._rested: np.ndarray | None = None
         # A pose within REST_SHIFT_M and REST_TURN_RAD of all poses since a time (s).
         self._about: np.ndarray | None = None

@@ -52,16 +52,11 @@ class PageAccess:
 
     A browser lets any site send requests to any address, also by DNS rebinding: they could move
     the arm.
-
-    Attributes
-    ----------
-    token : str
-        Part of the page's address, which others cannot know; '' on loopback.
-
     """
 
     def __init__(self, host: str, *schemes: str) -> None:
         self._is_local, self._schemes = is_loopback(host), schemes
+        # Part of the page's address, which others cannot know; '' on loopback.
         self.token = '' if self._is_local else secrets.token_urlsafe(TOKEN_BYTES)
 
     def refusal(self, headers: Headers) -> str:

@@ -23,20 +23,11 @@ DEFAULT_LENGTH_M = 0.1   # of a link, in a robot whose joints are all at one poi
 
 @dataclass(frozen=True, eq=False)
 class Drawable:
-    """
-    The shapes of a robot, all of which can be drawn.
+    """The shapes of a robot, all of which can be drawn."""
 
-    Attributes
-    ----------
-    shapes : dict of link name to list of Shape
-        A mesh that is missing has been replaced by primitives.
-    warnings : tuple of str
-        A sentence for each missing mesh and each invalid visual.
-
-    """
-
+    # By link; a mesh that is missing has been replaced by primitives.
     shapes: dict[str, list[Shape]]
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...]  # a sentence for each missing mesh and each invalid visual
 
 
 def drawable(tree: Tree, resolve: Callable[[str], tuple[Path | None, str]]) -> Drawable:

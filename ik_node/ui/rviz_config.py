@@ -26,11 +26,6 @@ def adapted(view: str, namespace: str, frame_prefix: str, base_link: str) -> str
     base_link : str
         Becomes the fixed frame, with the prefix.
 
-    Raises
-    ------
-    ParameterError
-        If RViz could not show a robot with that prefix.
-
     """
     # RViz puts a slash between the prefix and the name of a link.
     if frame_prefix and not frame_prefix.endswith('/'):

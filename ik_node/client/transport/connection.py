@@ -81,14 +81,6 @@ class Connection:
         Creates what the caller needs on this connection before both sides are asked whether they
         hear each other; returns publishers to topics that the node must have.
 
-    Attributes
-    ----------
-    target : str
-        Full name of the node.
-    lock : Condition
-        Guards the handles; notified after each message.
-    answers : GoalAnswers
-
     Raises
     ------
     NodeUnreachableError
@@ -100,7 +92,7 @@ class Connection:
 
     def __init__(self, name: str | None, namespace: str, user: Node | None,
                  timeout: float, create: Callable[[Connection], list[Publisher]]) -> None:
-        self.lock = Condition(RLock())
+        self.lock = Condition(RLock())  # guards the handles; notified after each message
         self._user = user
         self.context: Context = shared_context() if user is None else user.context
         label = f'arm_client_{os.getpid()}_{next_number()}'
@@ -134,6 +126,7 @@ class Connection:
     def _connect(self, name: str | None, namespace: str, timeout: float,
                  create: Callable[[Connection], list[Publisher]]) -> None:
         end = monotonic() + timeout
+        # Full name of the node.
         self.target = find_target(self.node, name, namespace, timeout, self.wait_until)
         self.node.create_subscription(String, f'{self.target}/instance', self._on_instance,
                                       INSTANCE_QOS)

@@ -41,12 +41,6 @@ class ArmDescription:
     tools : callable
         Returns the poses (4, 4) of the named tools in the tip link; asked if one is mounted.
 
-    Attributes
-    ----------
-    tree : Tree
-    chain : Chain
-        Within ``motion.lower_limits`` and ``motion.upper_limits``, with the tool.
-
     Raises
     ------
     ClientError
@@ -63,6 +57,7 @@ class ArmDescription:
         self._values = values
         self._links = values['base_link'], values['tip_link']
         self._T_link_tool = self._tool(connection, tools)
+        # Within ``motion.lower_limits`` and ``motion.upper_limits``, with the tool.
         self.chain: Chain = self._as_set(make_chain(self.tree, *self._links))
 
     def _tree(self, connection: Connection, text: str, file: str) -> Tree:

@@ -58,13 +58,6 @@ def find_target(node: Node, name: str | None, namespace: str, seconds: float, wa
     namespace : str
         In which it is; that of `node` if it is empty, anywhere if there is no name either.
 
-    Raises
-    ------
-    NodeUnreachableError
-        If no name is given, and there is none or more than one.
-    ClientError
-        If name or namespace is none.
-
     """
     for given in (name, namespace):
         if given and not NODE_NAME.fullmatch(given):
@@ -112,13 +105,6 @@ def connect(node: Node, target: str, seconds: float, timeout: float,
         How long to wait, s, of which time before has left so much; for the sentence.
     publishers, clients : sequence
         To the topics and services of the node.
-
-    Raises
-    ------
-    NodeUnreachableError
-        If it does not answer within `seconds`.
-    ClientError
-        If it is not configured.
 
     """
     end = monotonic() + seconds

@@ -33,37 +33,19 @@ KEPT_ARMS = 16            # whose solved poses are kept, and what was learned fr
 
 @dataclass(frozen=True)
 class ArmKey:
-    """
-    A chain, equal to another one if it moves in the same way within the same limits.
+    """A chain, equal to another one if it moves in the same way within the same limits."""
 
-    Attributes
-    ----------
-    numbers : bytes
-        The table and the limits.
-    chain : Chain
-
-    """
-
-    numbers: bytes
+    numbers: bytes  # the table and the limits
     chain: Chain = field(compare=False)
 
 
 @dataclass(frozen=True, eq=False)
 class SolvedPoses:
-    """
-    Poses and a posture for each.
+    """Poses and a posture for each."""
 
-    Attributes
-    ----------
-    poses : (k, 12) array
-        Rotation (9, row-major) and position (3, m) of the tip in the base frame.
-    postures : (k, n) array
-        Rad or m, within the limits.
-
-    """
-
+    # (k, 12), rotation (9, row-major) and position (3, m) of the tip in the base frame
     poses: np.ndarray
-    postures: np.ndarray
+    postures: np.ndarray  # (k, n), rad or m, within the limits
 
 
 def arm_key(chain: Chain) -> ArmKey:

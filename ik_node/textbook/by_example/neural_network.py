@@ -67,11 +67,6 @@ class Network:
     ----------
     arm : ArmKey
 
-    Raises
-    ------
-    ParameterError
-        If scikit-learn is not installed.
-
     """
 
     def __init__(self, arm: ArmKey) -> None:

@@ -34,37 +34,17 @@ TOLERANCE_FACTORS = np.geomspace(3e6, 1.5, 50)
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """
-    One run of a method to one goal.
-
-    Attributes
-    ----------
-    method : str
-    at : (k + 1,) array of int
-        Numbers of the recorded steps, beginning with 0.
-    path : (k + 1, n) array
-        Joint positions (rad or m) after these steps, beginning with the seed.
-    errors : (k + 1, 2) array
-        Position (m) and orientation error (rad).
-    tip : (k + 1, 3) array
-        Position of the tip in the base frame, m.
-    met : bool
-        Whether the goal is reached within the limits.
-    steps : int
-        Number of steps, summed over all attempts.
-    time : float
-        Duration of the call (s), without recording the path.
-
-    """
+    """One run of a method to one goal."""
 
     method: str
-    at: np.ndarray
+    at: np.ndarray  # (k + 1,) int, numbers of the recorded steps, beginning with 0
+    # (k + 1, n), joint positions (rad or m) after these steps, beginning with the seed
     path: np.ndarray
-    errors: np.ndarray
-    tip: np.ndarray
-    met: bool
-    steps: int
-    time: float
+    errors: np.ndarray  # (k + 1, 2), position (m) and orientation error (rad)
+    tip: np.ndarray     # (k + 1, 3), position of the tip in the base frame, m
+    met: bool           # whether the goal is reached within the limits
+    steps: int          # number of steps, summed over all attempts
+    time: float         # duration of the call (s), without recording the path
 
     @property
     def largest_jump(self) -> float:
@@ -84,21 +64,6 @@ class Metrics:
     """
     Results of one method on all goals; medians and extremes are over the goals reached, those of
     the errors over all goals.
-
-    Attributes
-    ----------
-    method : str
-    goals, met : int
-    median_steps, most_steps : float
-    median_time : float
-        Milliseconds.
-    median_jump, largest_jump : float
-        Largest change of a joint in one step, rad or m.
-    median_position_error, median_orientation_error : float
-        Left at the end, m and rad.
-    note : str
-        Why the method was not run.
-
     """
 
     method: str
@@ -106,12 +71,14 @@ class Metrics:
     met: int
     median_steps: float = np.nan
     most_steps: float = np.nan
-    median_time: float = np.nan
+    median_time: float = np.nan  # milliseconds
+    # median_jump, largest_jump: largest change of a joint in one step, rad or m
     median_jump: float = np.nan
     largest_jump: float = np.nan
+    # median_position_error, median_orientation_error: left at the end, m and rad
     median_position_error: float = np.nan
     median_orientation_error: float = np.nan
-    note: str = ''
+    note: str = ''  # why the method was not run
 
 
 class Runner:

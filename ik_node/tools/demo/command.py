@@ -67,27 +67,14 @@ VELOCITY_PARAMETER = 'motion.velocity_limits'
 
 @dataclass(frozen=True)
 class DemoGoal:
-    """
-    A goal of the demonstration.
+    """A goal of the demonstration."""
 
-    Attributes
-    ----------
-    name, frame : str
-        The frame is a link of the arm, or an unknown one.
-    expected : str
-        REACHED, ALREADY_THERE, or the reason for which the goal must be refused.
-    command : list of str
-        Arguments of send_goal.
-    end : FilePose
-        Pose of the tip at its end, in `frame`.
-
-    """
-
+    # name, frame: the frame is a link of the arm, or an unknown one
     name: str
     frame: str
-    expected: str
-    command: list[str]
-    end: FilePose
+    expected: str       # REACHED, ALREADY_THERE, or the reason for which the goal must be refused
+    command: list[str]  # arguments of send_goal
+    end: FilePose       # pose of the tip at its end, in `frame`
 
 
 def demo_goal(fields: dict[str, Any], folder: Path, base_link: str) -> DemoGoal:
@@ -102,11 +89,6 @@ def demo_goal(fields: dict[str, Any], folder: Path, base_link: str) -> DemoGoal:
         Where the file is; paths in it start there.
     base_link : str
         The frame, if the goal names none.
-
-    Raises
-    ------
-    KeyError, ParameterError, OSError
-        If the goal has no pose, or its file cannot be read.
 
     """
     name, frame = str(fields['name']), str(fields.get('frame') or base_link)
@@ -291,15 +273,7 @@ def _velocity_arguments(options: argparse.Namespace, chain: Chain) -> list[str]:
 
 def _goals(options: argparse.Namespace, model: CollisionModel,
            start: np.ndarray) -> list[DemoGoal]:
-    """
-    Return the goals of the file, or goals made for the arm and its surroundings.
-
-    Raises
-    ------
-    ParameterError, OSError
-        If a goal is incomplete, or a file cannot be read.
-
-    """
+    """Return the goals of the file, or goals made for the arm and its surroundings."""
     file = options.goals
     if file is None and options.urdf is None and not (options.base_link or options.tip_link):
         file = share_file('examples/goals.yaml')

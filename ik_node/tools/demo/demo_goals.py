@@ -76,15 +76,7 @@ def on_ground(model: CollisionModel, height: float,
 
 
 def free_start(collisions: CollisionModel, q: np.ndarray) -> np.ndarray:
-    """
-    Return joint positions (n,) that are free: q, or those near it of postures that were tried.
-
-    Raises
-    ------
-    ParameterError
-        If none is free.
-
-    """
+    """Return free joint positions (n,): q, or those near it of postures that were tried."""
     if collisions.check_many(q[None])[0]:
         return q
     tried = _free_postures(collisions, 1)
@@ -104,11 +96,6 @@ def goals_for(collisions: CollisionModel, start: np.ndarray | None = None) -> li
     ----------
     start : (n,) array, optional
         Where the arm is at first, rad or m; default: in the middle of its joint ranges.
-
-    Raises
-    ------
-    ParameterError
-        If no posture is free.
 
     """
     made = _GoalMaker(collisions, collisions.chain.middle if start is None else start)
@@ -131,18 +118,10 @@ def goals_for(collisions: CollisionModel, start: np.ndarray | None = None) -> li
 
 
 class _GoalMaker:
-    """
-    Collects goals, and tracks where the arm is after each.
-
-    Attributes
-    ----------
-    goals : list of dict
-        The goals up to now.
-
-    """
+    """Collects goals, and tracks where the arm is after each."""
 
     def __init__(self, collisions: CollisionModel, start: np.ndarray) -> None:
-        self.goals: list[NamedGoal] = []
+        self.goals: list[NamedGoal] = []  # the goals up to now
         self._chain, self._collisions = collisions.chain, collisions
         self._solver = Solver(collisions.chain, collisions)
         self._q = start
@@ -249,15 +228,7 @@ class _GoalMaker:
 
 
 def _free_postures(collisions: CollisionModel, enough: int) -> np.ndarray:
-    """
-    Return free postures (k, n): near the middle, or in the whole ranges if too few are there.
-
-    Raises
-    ------
-    ParameterError
-        If none is found.
-
-    """
+    """Return free postures (k, n) near the middle, or in the whole ranges if too few are there."""
     chain, random = collisions.chain, np.random.default_rng(0)
     half = np.minimum(chain.upper - chain.middle, chain.middle - chain.lower)
     most = np.where(chain.revolute, MAX_ANGLE_FROM_MIDDLE_RAD, MAX_SLIDE_FROM_MIDDLE_M)
@@ -317,20 +288,12 @@ JOINT_STATE_TIMEOUT_S = 10.0
 
 
 class Witness(Node):
-    """
-    Observes joint states, diagnostics and answers to goals.
-
-    Attributes
-    ----------
-    ours : set of str
-        Stamps of the goals that this demonstration has sent.
-
-    """
+    """Observes joint states, diagnostics and answers to goals."""
 
     def __init__(self) -> None:
         super().__init__('demo', start_parameter_services=False)
         self.states = JointStates()
-        self.ours: set[str] = set()
+        self.ours: set[str] = set()  # stamps of the goals that this demonstration has sent
         self._goals: dict[str, dict[str, str]] = {}  # stamp -> latest answer
         self._goal_publishers: dict[str, Publisher] = {}  # topic -> publisher
         self._taken = False  # somebody has dragged the handle, or ended a goal of ours

@@ -201,15 +201,7 @@ def _implausible(seen: Observations, chain: Chain, kind: str, low: float,
 
 
 def _limits(seen: Observations, chain: Chain, kind: str) -> np.ndarray:
-    """
-    Return the limits (n,) of the node for velocity, acceleration or jerk.
-
-    Raises
-    ------
-    ParameterError
-        If its parameter does not fit the chain.
-
-    """
+    """Return the limits (n,) of the node for velocity, acceleration or jerk."""
     name = f'motion.{kind}_limits'
     return one_per_joint(chain, seen.value(name), f'the parameter {name}') \
         if seen.value(name) else chain.velocity

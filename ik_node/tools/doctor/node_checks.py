@@ -52,24 +52,12 @@ class Finding:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """
-    The arm that the node has, or would have.
+    """The arm that the node has, or would have."""
 
-    Attributes
-    ----------
-    tree, chain : Tree or None, Chain or None
-        None if there is none; `complaint` says why.
-    source : str
-        Where the description came from.
-    size : int
-        Bytes of the URDF.
-
-    """
-
-    tree: Tree | None = None
-    chain: Chain | None = None
-    source: str = ''
-    size: int = 0
+    tree: Tree | None = None    # None if there is none; `complaint` says why
+    chain: Chain | None = None  # the same
+    source: str = ''  # where the description came from
+    size: int = 0     # bytes of the URDF
     complaint: str = ''
 
 

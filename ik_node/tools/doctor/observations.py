@@ -46,18 +46,11 @@ class Topic:
 
 @dataclass(frozen=True)
 class Heard:
-    """
-    A message, and the time of its arrival.
-
-    Attributes
-    ----------
-    arrival, wall, clock : float
-        Seconds of the monotonic clock, of the system clock, and of the last message on
-        /clock, None without one.
-
-    """
+    """A message, and the time of its arrival."""
 
     message: Any
+    # arrival, wall, clock: seconds of the monotonic clock, of the system clock, and of the last
+    # message on /clock, None without one
     arrival: float
     wall: float
     clock: float | None
@@ -70,78 +63,50 @@ class Heard:
 
 @dataclass
 class Observations:
-    """
-    Everything that was observed.
+    """Everything that was observed."""
 
-    Attributes
-    ----------
-    target, namespace : str
-        Full name of the observed node, and its namespace, without a / at its end.
-    nodes : list of str
-        Full names of all nodes; a name that two nodes have is in it twice.
-    values : dict or None
-        Parameters of the node by name; None if it does not answer.
-    state : str
-        Lifecycle state of the node, as lifecycle_msgs names it; empty if it does not answer.
-    states_topic, description_topic, trajectory_topic : Topic
-        By the names that they have after remapping.
-    topics : list of Topic
-        All topics that the node subscribes to or publishes.
-    action, servers : str, int
-        Name of the action to the controller, and how many serve it.
-    controllers : list of str
-        Full names of the nodes that take the motions.
-    manager_service : str
-        Full name by which the controller manager lists its controllers.
-    has_manager : bool
-        Whether it does.
-    controller_states : dict
-        Lifecycle states of its controllers by their names; empty if it has not told them.
-    other_trajectory_topics : list of Topic
-        Topics of other names on which somebody listens for what the node sends.
-    other_actions : list of str
-        Actions of other names that a controller serves.
-    descriptions : list of str
-        The different texts on the topic.
-    health : list of Heard
-        DiagnosticArrays of the node.
-    clock : list of Heard
-        Simulated times.
-    tf_knows : callable or None
-        Tells whether TF knows a frame; None without tf2_ros.
-    began, end : float
-        Time of the observation, s of the monotonic clock; `end` is renewed.
-
-    """
-
+    # target, namespace: full name of the observed node, and its namespace, without a / at its end
     target: str
     namespace: str
     timeout: float
     domain: int = 0
     domains: list[int] = field(default_factory=list)
+    # Full names of all nodes; a name that two nodes have is in it twice.
     nodes: list[str] = field(default_factory=list)
+    # Parameters of the node by name; None if it does not answer.
     values: dict[str, Any] | None = None
+    # Lifecycle state of the node, as lifecycle_msgs names it; empty if it does not answer.
     state: str = ''
+    # states_topic, description_topic, trajectory_topic: by the names that they have after
+    # remapping
     states_topic: Topic = Topic('')
     description_topic: Topic = Topic('')
     trajectory_topic: Topic = Topic('')
     clock_topic: Topic = Topic('')
     tf_publishers: int = 0
+    # All topics that the node subscribes to or publishes.
     topics: list[Topic] = field(default_factory=list)
+    # action, servers: name of the action to the controller, and how many serve it
     action: str = ''
     servers: int = 0
+    # Full names of the nodes that take the motions.
     controllers: list[str] = field(default_factory=list)
-    manager_service: str = ''
-    has_manager: bool = False
+    manager_service: str = ''  # full name by which the controller manager lists its controllers
+    has_manager: bool = False  # whether it does
+    # Lifecycle states of its controllers by their names; empty if it has not told them.
     controller_states: dict[str, str] = field(default_factory=dict)
+    # Topics of other names on which somebody listens for what the node sends.
     other_trajectory_topics: list[Topic] = field(default_factory=list)
+    # Actions of other names that a controller serves.
     other_actions: list[str] = field(default_factory=list)
-    descriptions: list[str] = field(default_factory=list)
+    descriptions: list[str] = field(default_factory=list)  # the different texts on the topic
     states: deque[Heard] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_STATES))
-    health: list[Heard] = field(default_factory=list)
+    health: list[Heard] = field(default_factory=list)  # DiagnosticArrays of the node
     statuses: list[DiagnosticStatus] = field(default_factory=list)
-    clock: list[Heard] = field(default_factory=list)
+    clock: list[Heard] = field(default_factory=list)  # simulated times
+    # Tells whether TF knows a frame; None without tf2_ros.
     tf_knows: Callable[[str], bool] | None = None
+    # began, end: time of the observation, s of the monotonic clock; `end` is renewed
     began: float = 0.0
     end: float = 0.0
 

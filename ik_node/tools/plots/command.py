@@ -62,36 +62,24 @@ SAMPLE_COUNT = 1000
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """
-    Quantities of a motion at k times.
+    """Quantities of a motion at k times."""
 
-    Attributes
-    ----------
-    times : (k,) array
-        s.
-    q, qd, qdd : (k, n) arrays
-        Rad or m, per s, per s^2.
-    margin : (k, n) array
-        Distance of each joint to its nearer position limit, rad or m; negative outside,
-        infinite for a joint without limits.
-    velocity_share, acceleration_share : (k, n) arrays
-        Divided by the limit.
-    tool_speed, tool_turn : (k,) arrays
-        m/s, rad/s.
-    manipulability, smallest_singular_value : (k,) arrays
-        Yoshikawa (1985); linear rows in m, angular rows in rad.
-
-    """
-
-    times: np.ndarray
+    times: np.ndarray  # (k,), s
+    # q, qd, qdd: (k, n), rad or m, per s, per s^2
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray
+    # (k, n), distance of each joint to its nearer position limit, rad or m; negative outside,
+    # infinite for a joint without limits
     margin: np.ndarray
+    # velocity_share, acceleration_share: (k, n), divided by the limit
     velocity_share: np.ndarray
     acceleration_share: np.ndarray
+    # tool_speed, tool_turn: (k,), m/s, rad/s
     tool_speed: np.ndarray
     tool_turn: np.ndarray
+    # manipulability, smallest_singular_value: (k,), Yoshikawa (1985); linear rows in m, angular
+    # rows in rad
     manipulability: np.ndarray
     smallest_singular_value: np.ndarray
 
@@ -159,15 +147,7 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def read_parameters(path: Path) -> dict[str, Any]:
-    """
-    Return the parameters of ik_node in a parameter file; those not set are ().
-
-    Raises
-    ------
-    ParameterError
-        If the file has none.
-
-    """
+    """Return the parameters of ik_node in a parameter file; those not set are ()."""
     try:
         content = yaml.safe_load(path.read_text(encoding='utf-8'))
         values = next(node['ros__parameters'] for name, node in content.items()
@@ -190,15 +170,7 @@ def _flat(values: dict[str, Any], prefix: str = '') -> dict[str, Any]:
 
 def planned(options: argparse.Namespace, chain: Chain,
             settings: Settings) -> tuple[str, list[Point]]:
-    """
-    Solve a goal and plan the motion to it, with the parameters of the node.
-
-    Raises
-    ------
-    GoalError, PathError, TrajectoryError, ParameterError
-        If the goal has no solution or no motion, or the start is not usable.
-
-    """
+    """Solve a goal and plan the motion to it, with the parameters of the node."""
     q = chain.middle if options.start is None else np.array(options.start)
     if len(q) != chain.n or not np.isfinite(q).all():
         raise ParameterError(f'--start has {len(q)} numbers; the arm has the {chain.n} joints '
@@ -240,15 +212,7 @@ def _points(start: MotionState, trajectory: Trajectory) -> list[Point]:
 
 
 def listen(topic: str, timeout: float) -> Recording:
-    """
-    Return the next trajectory on a topic.
-
-    Raises
-    ------
-    ParameterError
-        If ROS is not installed, or no trajectory arrives within `timeout` (s).
-
-    """
+    """Return the next trajectory on a topic."""
     try:
         import rclpy
         from rclpy.wait_for_message import wait_for_message
@@ -273,15 +237,7 @@ def listen(topic: str, timeout: float) -> Recording:
 # ---- the picture --------------------------------------------------------------------
 
 def draw(chain: Chain, curves: Curves, settings: Settings, title: str, window: bool) -> Figure:
-    """
-    Draw eight panels over time and one legend.
-
-    Raises
-    ------
-    ParameterError
-        If matplotlib is not installed, or there is no display for a window.
-
-    """
+    """Draw eight panels over time and one legend."""
     figure = _window() if window else new_figure(*FIGURE_SIZE_INCHES, otherwise='')
     upper, lower = figure.subfigures(2, 1, height_ratios=(
         FIGURE_SIZE_INCHES[1] - LEGEND_HEIGHT_INCHES, LEGEND_HEIGHT_INCHES))

@@ -32,15 +32,7 @@ class Recording:
     points: tuple[Point, ...]
 
     def of_chain(self, chain: Chain) -> list[Point]:
-        """
-        Return the points of the chain's joints, in its order.
-
-        Raises
-        ------
-        ParameterError
-            If a joint is missing.
-
-        """
+        """Return the points of the chain's joints, in its order."""
         missing = [name for name in chain.joint_names if name not in self.joint_names]
         if missing:
             raise ParameterError(
@@ -65,17 +57,7 @@ class RecordedGoal:
 
 
 def read_status(path: Path, n: int) -> RecordedGoal:
-    """
-    Read the last answer (``~/answers``) with a motion of n joints from a YAML file.
-
-    Raises
-    ------
-    ParameterError
-        If there is none, or its joint positions do not fit the arm.
-    OSError
-        If the file cannot be read.
-
-    """
+    """Read the last answer (``~/answers``) with a motion of n joints from a YAML file."""
     try:
         statuses = [{pair['key']: pair['value'] for pair in status['values']}
                     for status in yaml.safe_load_all(path.read_text(encoding='utf-8',
@@ -108,14 +90,6 @@ def read_recording(path: Path) -> Recording:
     CSV: a row of names, ``time`` (s) and for each joint its name, or
     ``name.position``, ``name.velocity``, ``name.acceleration``.  YAML: a
     JointTrajectory message as ``ros2 topic echo`` prints it; the first one counts.
-
-    Raises
-    ------
-    ParameterError
-        If the file is not a trajectory; says why, and where.
-    OSError
-        If it cannot be read.
-
     """
     text = path.read_text(encoding='utf-8', errors='replace')
     if path.suffix.lower() == '.csv':
@@ -145,16 +119,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def make_recording(names: Sequence[str], rows: Sequence[Sequence[Any]], where: str) -> Recording:
-    """
-    Return a recording of rows of time (s), q, qd and qdd; the last two may be empty.
-
-    Raises
-    ------
-    ParameterError
-        If a number is missing or not finite, or the times do not increase;
-        `where` begins the sentence.
-
-    """
+    """Return a recording of rows of time (s), q, qd and qdd; the last two may be empty."""
     if len(rows) < 2:
         raise ParameterError(f'{where}: a motion has at least 2 points, there are {len(rows)}')
     points: list[Point] = []

@@ -36,15 +36,7 @@ TITLE_CHARACTERS = 130  # of a line
 
 
 def draw(workspace: Workspace, chain: Chain, path: Path) -> None:
-    """
-    Draw slices across x, y and z, and the volume over the share of orientations, to a file.
-
-    Raises
-    ------
-    ParameterError
-        If matplotlib is not installed.
-
-    """
+    """Draw slices across x, y and z, and the volume over the share of orientations, to a file."""
     figure = new_figure(*FIGURE_SIZE_IN, ', or leave the picture out with --no-picture')
     from matplotlib.colors import LinearSegmentedColormap
     colours = LinearSegmentedColormap.from_list('share', SHARE_COLOURS)

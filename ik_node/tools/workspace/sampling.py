@@ -36,20 +36,12 @@ SPIRAL_RATIO = 1.533751168755204288118041  # positive root of x^4 = x + 4
 
 
 class Orientations(NamedTuple):
-    """
-    Orientations of the tip to try at each position.
-
-    Attributes
-    ----------
-    quaternions : (K, 4) array
-        Quaternions x y z w of norm 1.
-    pointing : bool
-        Whether only the direction of the tip's z axis counts; the rotation about it is free.
-
-    """
+    """Orientations of the tip to try at each position."""
 
     quaternions: np.ndarray
+    """(K, 4), quaternions x y z w of norm 1."""
     pointing: bool = False
+    """Whether only the direction of the tip's z axis counts; the rotation about it is free."""
 
 
 def even_orientations(count: int) -> np.ndarray:
@@ -93,46 +85,33 @@ Progress = Callable[[str, int, int], object]
 
 @dataclass(frozen=True, eq=False)
 class Workspace:
-    """
-    Result of :func:`sample_workspace`, in the frame of the base link.
-
-    Attributes
-    ----------
-    x, y, z : (X,), (Y,), (Z,) arrays
-        Centres of the cells along each axis, m.
-    reachable : (X, Y, Z) bool array
-        Whether the tip reaches the centre of the cell in some orientation.
-    share : (X, Y, Z) float array
-        Share of `orientations` that the tip reaches there, 0 to 1.
-    orientations : (K, 4) array
-        Quaternions x y z w of the tip.
-    pointing : bool
-        Whether only the direction of the tip's z axis counts; the rotation about it is free.
-    spacing : float
-        Width of a cell, m.
-    limit_margin : float
-        Distance that the joints kept from their limits, rad or m.
-    collision_margin : float
-        Distance that the arm kept from itself and from objects, m; minus infinity if collisions
-        were not considered.
-    not_checked : str
-        Which links were not checked for collisions; '' if all were.
-
-    """
+    """Result of :func:`sample_workspace`, in the frame of the base link."""
 
     base_link: str
     tip_link: str
     x: np.ndarray
+    """(X,), centres of the cells along x, m."""
     y: np.ndarray
+    """(Y,), centres of the cells along y, m."""
     z: np.ndarray
+    """(Z,), centres of the cells along z, m."""
     reachable: np.ndarray
+    """(X, Y, Z) bool, whether the tip reaches the centre of the cell in some orientation."""
     share: np.ndarray
+    """(X, Y, Z) float, share of `orientations` that the tip reaches there, 0 to 1."""
     orientations: np.ndarray
+    """(K, 4), quaternions x y z w of the tip."""
     pointing: bool
+    """Whether only the direction of the tip's z axis counts; the rotation about it is free."""
     spacing: float
+    """Width of a cell, m."""
     limit_margin: float
+    """Distance that the joints kept from their limits, rad or m."""
     collision_margin: float
+    """Distance that the arm kept from itself and from objects, m; minus infinity if collisions
+    were not considered."""
     not_checked: str = ''
+    """Which links were not checked for collisions; '' if all were."""
 
     @property
     def points(self) -> np.ndarray:
@@ -350,14 +329,7 @@ def _neighbours(cells: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 class _Poses:
-    """
-    All cells in all orientations, and the solutions found, free if the solver checks that.
-
-    Attributes
-    ----------
-    solved : (C, K) bool array
-
-    """
+    """All cells in all orientations, and the solutions found, free if the solver checks that."""
 
     def __init__(self, solver: Solver, kind: Goal, points: np.ndarray, rotations: np.ndarray,
                  neighbours: np.ndarray, pool: ThreadPoolExecutor,
@@ -365,7 +337,7 @@ class _Poses:
         self._solver, self._kind, self._settings = solver, kind, solver.tables.of(kind)
         self._points, self._rotations = points, rotations[:, :3, :3]
         self._neighbours, self._pool, self._progress = neighbours, pool, progress
-        self.solved = np.zeros((len(points), len(rotations)), dtype=bool)
+        self.solved = np.zeros((len(points), len(rotations)), dtype=bool)  # (C, K) bool
         self._q = np.zeros((*self.solved.shape, solver.chain.n), dtype=np.float32)
 
     def solve(self) -> None:

@@ -45,11 +45,6 @@ def own_certificate(folder: Path, hosts: Iterable[str]) -> tuple[Path, Path]:
     hosts : iterable of str
         Names and addresses for which a new one is made.
 
-    Raises
-    ------
-    ParameterError
-        If they cannot be made.
-
     """
     certificate, key = folder / CERTIFICATE_FILE, folder / KEY_FILE
     if shutil.which(OPENSSL_PROGRAM) is None:
@@ -101,15 +96,7 @@ def _names(hosts: Iterable[str]) -> list[str]:
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """
-    Return the TLS settings of a server.
-
-    Raises
-    ------
-    ParameterError
-        If the files cannot be read, or do not belong together.
-
-    """
+    """Return the TLS settings of a server."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:

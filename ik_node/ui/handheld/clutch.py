@@ -34,49 +34,23 @@ R_BASE_HAND = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 @dataclass(frozen=True)
 class HandSample:
-    """
-    Where a hand is at an instant.
+    """Where a hand is at an instant."""
 
-    Attributes
-    ----------
-    time : float
-        On the clock of the page, s.
-    position : (3,) array
-        In the frame of WebXR, m.
-    rotation : (3, 3) array
-    held : bool
-        Whether the button is pressed.
-    tracked : bool
-        Whether the device knows its position, instead of guessing it.
-
-    """
-
-    time: float
-    position: np.ndarray
-    rotation: np.ndarray
-    held: bool
-    tracked: bool = True
+    time: float           # on the clock of the page, s
+    position: np.ndarray  # (3,), in the frame of WebXR, m
+    rotation: np.ndarray  # (3, 3)
+    held: bool            # whether the button is pressed
+    tracked: bool = True  # whether the device knows its position, instead of guessing it
 
 
 @dataclass(frozen=True)
 class ClutchOptions:
-    """
-    How the tip follows; a change counts from the next press on.
+    """How the tip follows; a change counts from the next press on."""
 
-    Attributes
-    ----------
-    scale : float
-        Displacement of the tip per displacement of the hand, in SCALE_RANGE.
-    turns : bool
-        Whether the tip turns with the hand; it keeps its orientation otherwise.
-    heading : float
-        Direction in the frame of the hand that is the x axis of the base: an angle about the
-        upright axis, from forward to the left, rad.
-
-    """
-
-    scale: float = 1.0
-    turns: bool = True
+    scale: float = 1.0  # displacement of the tip per displacement of the hand, in SCALE_RANGE
+    turns: bool = True  # whether the tip turns with the hand; it keeps its orientation otherwise
+    # Direction in the frame of the hand that is the x axis of the base: an angle about the upright
+    # axis, from forward to the left, rad.
     heading: float = 0.0
 
 
@@ -88,11 +62,6 @@ def heading_of(rotation: np.ndarray) -> float:
     ----------
     rotation : (3, 3) array
         Of the device, in the frame of WebXR.
-
-    Raises
-    ------
-    GoalError
-        If it looks almost straight up or down.
 
     """
     x, y, _ = R_BASE_HAND @ rotation @ [0.0, 0.0, -1.0]
@@ -127,19 +96,10 @@ class SampleClock:
 
 @dataclass(frozen=True)
 class Grasp:
-    """
-    Where hand and tip were when the button was pressed.
-
-    Attributes
-    ----------
-    hand : HandSample
-    T_base_tip : (4, 4) array
-    options : ClutchOptions
-
-    """
+    """Where hand and tip were when the button was pressed."""
 
     hand: HandSample
-    T_base_tip: np.ndarray
+    T_base_tip: np.ndarray  # (4, 4)
     options: ClutchOptions
 
     def target(self, hand: HandSample) -> np.ndarray:
@@ -158,24 +118,12 @@ class Clutch:
 
     It is released by the button, and by anything that makes the pose of the hand doubtful; then
     the button has to be let go and pressed again.
-
-    Attributes
-    ----------
-    options : ClutchOptions
-        For the next press.
-    timeout : float
-        Older samples, or none for this time (s), release it.
-    notice : str
-        Why the clutch was released or not taken; '' while all is well.
-    delay : float
-        How late the last sample was, s.
-
     """
 
-    options: ClutchOptions = field(default_factory=ClutchOptions)
-    timeout: float = SAMPLE_TIMEOUT_S
-    notice: str = ''
-    delay: float = 0.0
+    options: ClutchOptions = field(default_factory=ClutchOptions)  # for the next press
+    timeout: float = SAMPLE_TIMEOUT_S  # older samples, or none for this time (s), release it
+    notice: str = ''  # why the clutch was released or not taken; '' while all is well
+    delay: float = 0.0  # how late the last sample was, s
     _clock: SampleClock = field(default_factory=SampleClock)
     _grasp: Grasp | None = None
     _fresh: bool = False  # whether the next press counts

@@ -15,18 +15,9 @@ from ik_node.ui.handheld.page_messages import FollowSettings, Heading, PageState
 
 @dataclass
 class OpenPage:
-    """
-    One page.
+    """One page."""
 
-    Attributes
-    ----------
-    name : str
-        For the users of other pages.
-    clutch : Clutch
-
-    """
-
-    name: str
+    name: str  # for the users of other pages
     clutch: Clutch
 
 

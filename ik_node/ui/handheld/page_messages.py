@@ -63,29 +63,13 @@ PageMessage = HandSample | FollowSettings | Heading | Stop
 
 @dataclass(frozen=True)
 class PageState:
-    """
-    What the page shows.
+    """What the page shows."""
 
-    Attributes
-    ----------
-    holding : bool
-        Whether this page holds the clutch.
-    notice : str
-        What the user has to know; '' if all is well.
-    refusal : str
-        Why a press would be refused now, '' if it would not.
-    answer : str
-        The last answer of the ik_node.
-    colour : str
-        Of the answer: green, amber or red; '' without an answer.
-
-    """
-
-    holding: bool = False
-    notice: str = ''
-    refusal: str = ''
-    answer: str = ''
-    colour: str = ''
+    holding: bool = False  # whether this page holds the clutch
+    notice: str = ''       # what the user has to know; '' if all is well
+    refusal: str = ''      # why a press would be refused now, '' if it would not
+    answer: str = ''       # the last answer of the ik_node
+    colour: str = ''       # of the answer: green, amber or red; '' without an answer
 
     def text(self) -> str:
         """Return the message."""
@@ -93,15 +77,7 @@ class PageState:
 
 
 def read_message(text: str | bytes) -> PageMessage:
-    """
-    Return the message of a page.
-
-    Raises
-    ------
-    GoalError
-        If it is none, or a number is not finite or out of range.
-
-    """
+    """Return the message of a page."""
     try:
         message = json.loads(text)
     except (ValueError, RecursionError):

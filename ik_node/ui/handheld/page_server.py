@@ -62,20 +62,11 @@ class PageEvents(Protocol):
 
 @dataclass(frozen=True)
 class ServedAddress:
-    """
-    Where the page is served.
-
-    Attributes
-    ----------
-    host, port : str, int
-    context : ssl.SSLContext or None
-        Of TLS.
-
-    """
+    """Where the page is served."""
 
     host: str
     port: int
-    context: ssl.SSLContext | None = None
+    context: ssl.SSLContext | None = None  # of TLS
 
     @property
     def scheme(self) -> str:
@@ -110,24 +101,13 @@ class PageServer:
 
     Requests of other sites' pages are refused.  On an address that other machines can reach, so
     are those without the token.
-
-    Attributes
-    ----------
-    token : str
-        Part of the address; '' on loopback.
-
-    Raises
-    ------
-    ParameterError
-        If the address is not available.
-
     """
 
     def __init__(self, address: ServedAddress, events: PageEvents) -> None:
         logging.getLogger('websockets').setLevel(logging.CRITICAL)
         self._address, self._events = address, events
         self._access = PageAccess(address.host, address.scheme)
-        self.token = self._access.token
+        self.token = self._access.token  # part of the address; '' on loopback
         folder = files(__package__) / 'page'
         self._files = {path: ((folder / name).read_text(encoding='utf-8'), kind)
                        for path, (name, kind) in PAGE_FILES.items()}

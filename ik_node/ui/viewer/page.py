@@ -77,20 +77,7 @@ _infra.AsyncMessageBuffer = MessageBuffer  # type: ignore[misc]
 
 
 class Page(viser.ViserServer):
-    """
-    The server of one page, which is the same in every window.
-
-    Attributes
-    ----------
-    address : str
-        By which the page is opened, with its token.
-
-    Raises
-    ------
-    ParameterError
-        If the address is not available.
-
-    """
+    """The server of one page, which is the same in every window."""
 
     def __init__(self, host: str, port: int) -> None:
         logging.getLogger('websockets').setLevel(logging.ERROR)
@@ -109,6 +96,7 @@ class Page(viser.ViserServer):
                                  'another host or port') from None
         finally:
             websockets.asyncio.server.serve = WEBSOCKETS_SERVE
+        # By which the page is opened, with its token.
         self.address = page_address('http', host, self.get_port())
         if access.token:
             self.address += f'/{access.token}/'

@@ -108,15 +108,7 @@ DEFAULT_GREY = 160  # 0 to 255
 
 
 def points_and_colours(message: PointCloud2) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Return the finite points (N, 3), m, and their colours (N, 3), uint8.
-
-    Raises
-    ------
-    ParameterError
-        If x, y and z are not float32 fields, or the data is too short.
-
-    """
+    """Return the finite points (N, 3), m, and their colours (N, 3), uint8."""
     order = '>' if message.is_bigendian else '<'
     offsets = {field.name: field.offset for field in message.fields
                if field.datatype == PointField.FLOAT32

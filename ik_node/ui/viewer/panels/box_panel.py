@@ -43,32 +43,16 @@ SAME_BOX_M = 1e-6           # m, and of the elements of a rotation
 
 
 class Box:
-    """
-    One box on the page.
-
-    Attributes
-    ----------
-    number : int
-        The id of its marker.
-    name : str
-        On the page.
-    T : (4, 4) array
-        Pose of its centre in the base link.
-    size : (3,) array
-        Lengths along its axes, m.
-    held : bool
-        Whether somebody is dragging it.
-    changed : bool
-        Whether its last change has not been sent.
-    sent : float
-        When it was sent last (monotonic, s), until the node shows it so.
-
-    """
+    """One box on the page."""
 
     def __init__(self, number: int, name: str, T: np.ndarray, size: np.ndarray) -> None:
-        self.number, self.name, self.T, self.size = number, name, T, size
-        self.held = self.changed = False
-        self.sent = -np.inf
+        self.number = number  # the id of its marker
+        self.name = name      # on the page
+        self.T = T            # (4, 4), pose of its centre in the base link
+        self.size = size      # (3,), lengths along its axes, m
+        self.held = False     # whether somebody is dragging it
+        self.changed = False  # whether its last change has not been sent
+        self.sent = -np.inf  # when it was sent last (monotonic, s), until the node shows it so
 
     def is_at(self, T: np.ndarray, size: np.ndarray) -> bool:
         """Return whether it has this pose (4, 4) and this size (3,), m."""

@@ -46,11 +46,6 @@ class CollisionPanel:
     Shows what an ik_node keeps away from what.
 
     Nothing is asked of the node that no window shows.
-
-    Attributes
-    ----------
-    boxes : BoxPanel
-
     """
 
     def __init__(self, node: Node, target: str, server: viser.ViserServer, inbox: Inbox,

@@ -33,22 +33,7 @@ NOTICE_CSS = (f'margin:0.4em 0.75em;padding:0.4em 0.6em;border-left:4px solid {C
 
 
 class Panels:
-    """
-    All panels of the page.
-
-    Attributes
-    ----------
-    handle : HandleView
-    settings : SettingsPanel
-    jog : JogPanel
-    postures : PosturePanel
-    collisions : CollisionPanel
-    goals : GoalList
-    joints : JointPanel or None
-    plots : Plots or None
-        None before there is a robot.
-
-    """
+    """All panels of the page."""
 
     def __init__(self, node: Node, target: str, server: viser.ViserServer, inbox: Inbox,
                  scene: Scene) -> None:
@@ -82,7 +67,7 @@ class Panels:
         side.set_width(PANEL_WIDTH_PX)
         self._chain: Chain | None = None
         self.joints: JointPanel | None = None
-        self.plots: Plots | None = None
+        self.plots: Plots | None = None  # None before there is a robot
 
     def take_chain(self, chain: Chain, robot_name: str) -> None:
         """Show the controls and plots of these joints, and the name of the robot."""

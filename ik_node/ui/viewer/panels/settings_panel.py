@@ -38,13 +38,6 @@ class SettingsPanel:
     target : str
         Name of the ik_node.
 
-    Attributes
-    ----------
-    collision_check : bool
-        Whether the node checks collisions; true as long as that is not known.
-    command_in_type : str
-        Of jog commands.
-
     """
 
     def __init__(self, node: Node, target: str, server: viser.ViserServer, inbox: Inbox,
@@ -53,7 +46,8 @@ class SettingsPanel:
         self._client = node.create_client(GetParameters, f'{target}/get_parameters')
         self._target = target
         self._due = -np.inf  # when to ask again (monotonic, s)
-        self.collision_check, self.command_in_type = True, 'unitless'
+        self.collision_check = True  # whether the node does; true as long as that is not known
+        self.command_in_type = 'unitless'  # of jog commands
         self._folder = server.gui.add_folder('Settings')
         with self._folder:
             self._scale = server.gui.add_slider(
