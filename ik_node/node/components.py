@@ -83,11 +83,6 @@ class Components:
     active_flag : ActiveFlag
         While it is not set, goals are refused.
 
-    Raises
-    ------
-    IkNodeError
-        If a parameter, or the robot description from parameter or file, cannot be used.
-
     """
 
     def __init__(self, node: Node, values: Mapping[str, Any], active_flag: ActiveFlag) -> None:
@@ -203,15 +198,7 @@ class Components:
             self._changes.renew()
 
     def take_parameters(self, values: Mapping[str, Any]) -> None:
-        """
-        Apply other parameters.
-
-        Raises
-        ------
-        ParameterError
-            If they cannot be used, or one is not live; then nothing changes.
-
-        """
+        """Apply other parameters."""
         fixed = [row.name for row in IK_NODE
                  if not row.live and values[row.name] != self._values[row.name]]
         if fixed:

@@ -71,12 +71,6 @@ class IkNode(QosLog, LifecycleNode):
 
     While configured it has its components; while active its active flag is open.  With the
     parameter autostart it configures and activates itself.
-
-    Raises
-    ------
-    SystemExit
-        If it cannot configure or activate itself; the reason is in the log.
-
     """
 
     def __init__(self) -> None:

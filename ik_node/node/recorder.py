@@ -113,17 +113,7 @@ class Recorder:
 
 
 def write_recording(writing: Writing) -> Path:
-    """
-    Write a recording, delete the oldest ones beyond the count, and return its path.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be made or written.
-    ParameterError
-        If the recording would be too large.
-
-    """
+    """Write a recording, delete the oldest ones beyond the count, and return its path."""
     try:
         folder = Path(writing.folder).expanduser()
     except RuntimeError:  # ~ of an unknown user

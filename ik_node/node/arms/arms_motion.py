@@ -458,15 +458,7 @@ class ArmsMotion:
         return self._ramp_down(self._carried_out(self._motion.active, None)[0])
 
     def _ramp_down(self, active: ActiveTrajectory) -> str:
-        """
-        Bring all arms to rest together from the motion that they are on; return what was done.
-
-        Raises
-        ------
-        IkNodeError
-            If no stop can be planned in time; the motion goes on then.
-
-        """
+        """Bring all arms to rest together from their motion; return what was done."""
         for attempt in range(MAX_STOP_PLANS):
             now, stamp = both_clocks(self._node.get_clock())
             elapsed = round(1e-9 * (stamp - active.stamp), 9)

@@ -11,23 +11,11 @@ from ik_node.motion.change.monitor import MonitorOptions
 
 @dataclass(frozen=True)
 class MotionOptions:
-    """
-    What motions of several arms keep.
+    """What motions of several arms keep."""
 
-    Attributes
-    ----------
-    start_delay : float
-        Time (s) from sending until all controllers begin.
-    start_tolerance : float
-        How far outside its limits a joint may be at the start, rad or m.
-    step_tolerance : float
-        How far a joint may be from where it should be at the time, rad or m.
-
-    """
-
-    start_delay: float
-    start_tolerance: float
-    step_tolerance: float
+    start_delay: float      # time (s) from sending until all controllers begin
+    start_tolerance: float  # how far outside its limits a joint may be at the start, rad or m
+    step_tolerance: float   # how far a joint may be from where it should be at the time, rad or m
 
 
 @dataclass(frozen=True)

@@ -47,32 +47,15 @@ class PlannedMotion(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ArmsRobot:
-    """
-    All that depends on one robot description.
-
-    Attributes
-    ----------
-    tree : KinematicTree
-    solver : TreeSolver
-        With the collision model, if collisions are checked.
-    limits : MotionLimits
-    controllers : dict of controller to its joints
-    detour_time : float
-        Processor time (s) for the search of a detour.
-    max_points : int
-        Of a trajectory that each controller takes; 0 = any number.
-    since : float
-        When it was made, monotonic clock (s).
-
-    """
+    """All that depends on one robot description."""
 
     tree: KinematicTree
-    solver: TreeSolver
+    solver: TreeSolver  # with the collision model, if collisions are checked
     limits: MotionLimits
-    controllers: dict[str, tuple[str, ...]]
-    detour_time: float
-    max_points: int = 0
-    since: float = field(default_factory=monotonic)
+    controllers: dict[str, tuple[str, ...]]  # joints of each controller
+    detour_time: float  # processor time (s) for the search of a detour
+    max_points: int = 0  # of a trajectory that each controller takes; 0 = any number
+    since: float = field(default_factory=monotonic)  # when it was made, monotonic clock (s)
 
     @property
     def collisions(self) -> CollisionModel | None:
@@ -93,18 +76,7 @@ class ArmsRobot:
         return next(name for name, joints in self.controllers.items() if joint in joints)
 
     def planned(self, goals: Mapping[str, Goal], q: np.ndarray) -> PlannedMotion:
-        """
-        Return a motion from rest at `q` (n,) to a posture that brings the tips to their goals.
-
-        Raises
-        ------
-        GoalError
-            If there is none, with the reason of the solver.
-        TrajectoryError
-            If no motion keeps the limits and the distances with as many points as the
-            controllers take.
-
-        """
+        """Return a motion from rest at `q` (n,) that brings the tips to their goals."""
         result = self.solver.solve(goals, q)
         if not result.success:
             raise GoalError(result.message, result.status)
@@ -123,15 +95,7 @@ class ArmsRobot:
 
 
 def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
-    """
-    Return what a robot description and the parameters make, with all kernels loaded.
-
-    Raises
-    ------
-    IkNodeError
-        If the description or a parameter cannot be used.
-
-    """
+    """Return what a robot description and the parameters make, with all kernels loaded."""
     require_max_points(options.controller_max_points)
     tree = with_joint_limits(tree, options.joint_limits_file)
     arms = make_tree(tree, options.base_link, [name for name in options.tip_links if name])

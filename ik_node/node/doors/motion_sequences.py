@@ -48,26 +48,13 @@ TIME_ARGUMENT = 'move_time'
 
 @dataclass(eq=False)
 class OpenSequence:
-    """
-    A sequence without its result.
-
-    Attributes
-    ----------
-    task : GoalTask
-    handle : ServerGoalHandle
-    plan : SequencePlan or None
-        The latest; None until there is one.
-    told : int
-        Index of the motion that was told last; -1 before.
-    sent : Trajectory or None
-        The trajectory of which `passed` says when (s) the motions end on it, (k,).
-
-    """
+    """A sequence without its result."""
 
     task: GoalTask
     handle: ServerGoalHandle
-    plan: SequencePlan | None = None
-    told: int = -1
+    plan: SequencePlan | None = None  # the latest; None until there is one
+    told: int = -1                    # index of the motion that was told last; -1 before
+    # The trajectory of which `passed` says when (s) the motions end on it, (k,).
     sent: Trajectory | None = None
     passed: np.ndarray | None = None
 
@@ -161,15 +148,7 @@ class MotionSequences:
     # ---- the message --------------------------------------------------------
 
     def _read(self, number: int, message: Any, robot: Robot) -> SequencedMotion:
-        """
-        Return the motion of a control_msgs/MotionPrimitive.
-
-        Raises
-        ------
-        IkNodeError, NotYet
-            If it cannot be used, or its frame is not known yet.
-
-        """
+        """Return the motion of a control_msgs/MotionPrimitive."""
         refuse = partial(motion_error, number)
         kinds = {getattr(self._type, kind.value): kind for kind in PrimitiveType}
         kind = kinds.get(message.type)

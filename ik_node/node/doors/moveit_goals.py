@@ -30,33 +30,16 @@ SAME_AXES = 1e-6  # of each entry of the rotation between two frames
 
 
 class WantedMotion(NamedTuple):
-    """
-    The request.
-
-    Attributes
-    ----------
-    robot : Robot
-    q_start : (n,) array
-        Where the motion is to start.
-    goals : list of ndarray or Goal
-        Joint positions (n,), or poses of the tip; the first that can be reached counts.
-    limits : MotionLimits
-        To plan with.
-    detour_time : float
-        Processor time (s) for the search for a detour.
-    straight : bool
-        Whether the tip goes along a straight line to a pose.
-    through : (3,) array or None
-        A position (m, in the base link) on the arc along which the tip goes.
-
-    """
+    """The request."""
 
     robot: Robot
-    q_start: np.ndarray
+    q_start: np.ndarray  # (n,), where the motion is to start
+    # Joint positions (n,), or poses of the tip; the first that can be reached counts.
     goals: list[np.ndarray | Goal]
-    limits: MotionLimits
-    detour_time: float
-    straight: bool
+    limits: MotionLimits  # to plan with
+    detour_time: float    # processor time (s) for the search for a detour
+    straight: bool        # whether the tip goes along a straight line to a pose
+    # (3,), a position (m, in the base link) on the arc along which the tip goes
     through: np.ndarray | None
 
     def follows_path(self, goal: np.ndarray | Goal) -> bool:
@@ -71,12 +54,6 @@ def read_request(requests: MoveItRequests, request: Any) -> WantedMotion:
     Constraints that are not kept are refused.  The exact position and orientation is aimed for,
     which is within each tolerance; then, if it cannot be reached, within wide tolerances.
     An orientation tolerance of pi is a free axis.
-
-    Raises
-    ------
-    RequestError
-        If it cannot be served.
-
     """
     robot = requests.robot(request.group_name)
     q_start = requests.joint_vector(robot, requests.positions(robot, request.start_state))

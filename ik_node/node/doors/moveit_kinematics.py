@@ -104,15 +104,7 @@ class MoveItKinematics:
     # ---- inverse kinematics -------------------------------------------------
 
     def _solved(self, robot: Robot, query: Any) -> dict[str, float]:
-        """
-        Return the positions of all joints, for the chain by inverse kinematics.
-
-        Raises
-        ------
-        RequestError
-            If there are none.
-
-        """
+        """Return the positions of all joints, for the chain by inverse kinematics."""
         require_no_constraints(query.constraints)
         link, stamped = _target(query)
         T_link_tip = self._requests.tip_in_link(link, robot)

@@ -40,20 +40,12 @@ class MoveItRequests:
     Reads what requests of MoveIt have in common.
 
     Each method raises a :class:`RequestError` if a request cannot be answered.
-
-    Attributes
-    ----------
-    prefix : str
-        Of the frames of the robot.
-    changes : SceneChanges
-        Of what came before a request.
-
     """
 
     def __init__(self, robot_slot: RobotSlot, arm: ArmState, conversion: GoalConversion,
                  changes: SceneChanges, options: StartOptions) -> None:
         self._robot_slot = robot_slot
-        self.changes = changes
+        self.changes = changes  # of what came before a request
         self._arm = arm
         self._conversion = conversion
         self._group, self.prefix = options.moveit_group, options.frame_prefix

@@ -101,33 +101,16 @@ Begin = Callable[[Any, GoalTask, Robot], tuple[np.ndarray, Steps]]
 
 @dataclass(eq=False)
 class OpenGoal:
-    """
-    A goal without its result.
-
-    Attributes
-    ----------
-    server : AnsweredActionServer
-    handle : ServerGoalHandle
-    task : GoalTask
-    began : float
-        Monotonic time (s) at which it came.
-    points : (k, 3) array
-        Positions in the base frame (m) that the tip has to pass.
-    sent : Trajectory or None
-        The trajectory that `way` belongs to.
-    way : TipWay or None
-    passed : (k,) array
-        When the tip passes each of the points, s on that trajectory.
-
-    """
+    """A goal without its result."""
 
     server: AnsweredActionServer
     handle: ServerGoalHandle
     task: GoalTask
-    began: float
-    points: np.ndarray
-    sent: Trajectory | None = None
+    began: float  # monotonic time (s) at which it came
+    points: np.ndarray  # (k, 3), positions in the base frame (m) that the tip has to pass
+    sent: Trajectory | None = None  # the trajectory that `way` belongs to
     way: TipWay | None = None
+    # (k,), when the tip passes each of the points, s on that trajectory
     passed: np.ndarray | None = None
 
 

@@ -117,22 +117,11 @@ class Late(Exception):
 
 
 class Output(Protocol):
-    """
-    Connection to one controller.
+    """Connection to one controller."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the topic or action.
-    steady : bool
-        Whether trajectories may be streamed.
-    manager : ControllerManager
-        That knows the state of the controller, if it does not do what it is sent.
-
-    """
-
-    name: str
-    steady: bool
+    name: str     # name of the topic or action
+    steady: bool  # whether trajectories may be streamed
+    # That knows the state of the controller, if it does not do what it is sent.
     manager: ControllerManager
 
     def listeners(self) -> int:
@@ -415,15 +404,7 @@ OUTPUT_KINDS: dict[str, type] = {
 
 
 def _require_acceptable(trajectory: Trajectory) -> None:
-    """
-    Check what :func:`ik_node.motion.trajectory.validate.validate` does not see of a stream.
-
-    Raises
-    ------
-    TrajectoryError
-        If a number is not finite, or a joint_trajectory_controller would refuse it.
-
-    """
+    """Check what :func:`ik_node.motion.trajectory.validate.validate` does not see of a stream."""
     if not all(np.isfinite(values).all() for values in
                (trajectory.q, trajectory.qd, trajectory.qdd)):
         raise TrajectoryError('the trajectory has numbers that are not finite')

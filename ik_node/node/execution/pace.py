@@ -142,15 +142,7 @@ class Pace:
         return f'goes on, {task.execution.trajectory.duration:.2f} s'
 
     def _go_on(self, task: GoalTask) -> Steps:
-        """
-        Begin the rest of a motion that was paused; return the steps that are left.
-
-        Raises
-        ------
-        IkNodeError
-            If there is no motion; it stays paused then.
-
-        """
+        """Begin the rest of a motion that was paused; return the steps that are left."""
         robot, paused = self._robot_slot.require(), task.execution.paused
 
         def planner(start: StartState) -> Trajectory:
@@ -204,15 +196,7 @@ class Pace:
             f'goal {task.number}: the motion under way keeps its speed, because {why[-1]}')
 
     def _splice(self, task: GoalTask, robot: Robot, planner: Planner) -> None:
-        """
-        Send another motion to the active goal, which the controller joins to the present one.
-
-        Raises
-        ------
-        IkNodeError
-            If there is none, or it would come too late; the present motion goes on then.
-
-        """
+        """Send another motion to the active goal, which joins the present one."""
         for attempt in range(MAX_RAMPS):
             at, speed = self._arm.instant(), task.execution.speed
             here = self._arm.fresh(robot)

@@ -202,12 +202,6 @@ def _thinned(trajectory: Trajectory, robot: Robot, limits: MotionLimits,
     Return a trajectory with as many points as the controller takes; a ramp if that is possible.
 
     A ramp is not checked for collisions again: the arm has to stop, there or beside that.
-
-    Raises
-    ------
-    TrajectoryError
-        If a motion cannot have so few, or would collide then.
-
     """
     settings, chain = robot.settings, robot.chain
     if not settings.controller_max_points:

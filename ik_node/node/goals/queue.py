@@ -67,14 +67,7 @@ class WorkQueue:
 
 
 class ActiveFlag:
-    """
-    Set while the node is active; nothing is sent to the arm while it is not.
-
-    Attributes
-    ----------
-    is_set : bool
-
-    """
+    """Set while the node is active; nothing is sent to the arm while it is not."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -139,13 +132,6 @@ class GoalQueue:
     not_checked, on_report, on_final : callable
         As for :class:`ik_node.node.goals.answers.StatusReporter`.
 
-    Attributes
-    ----------
-    precedence : Precedence
-        Of stops and of goals that began, over what was sent before them.
-    work_queue : WorkQueue
-        Runs long work in slices, here and in the subscriptions.
-
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, active_flag: ActiveFlag,
@@ -164,7 +150,9 @@ class GoalQueue:
         self._arrived: list[GoalTask] = []
         self._refused: list[RefusedGoal] = []
         self._answers: deque[Callable[[], None]] = deque()
+        # Of stops and of goals that began, over what was sent before them.
         self.precedence = Precedence()
+        # Runs long work in slices, here and in the subscriptions.
         self.work_queue = WorkQueue(node)
         self.count = 0
         self.status = StatusReporter(node, duplicates.another_answers, not_checked, on_report,

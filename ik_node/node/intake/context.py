@@ -24,59 +24,21 @@ from ik_node.node.state.duplicate_names import DuplicateNames
 
 @dataclass(frozen=True, eq=False)
 class NodeContext:
-    """
-    Parts of one node, made in dependency order by :class:`ik_node.node.components.Components`.
+    """Parts of one node, as :class:`ik_node.node.components.Components` makes them."""
 
-    Attributes
-    ----------
-    node : Node
-        Creates publishers, subscriptions, services and timers.
-    options : StartOptions
-        Parameters that are read at the start.
-    active_flag : ActiveFlag
-        Whether anything may be sent to the arm.
-    robot_slot : RobotSlot
-        The robot, once its description has arrived.
-    duplicates : DuplicateNames
-        Other nodes of the same name.
-    goals : GoalQueue
-        From arrival to exactly one final answer.
-    output : Output
-        Sends trajectories to the controller.
-    delay : CallbackDelay
-        How late callbacks are.
-    stamps : StampCheck
-        The age of messages.
-    arm : ArmState
-        The measured state.
-    others : OtherJoints
-        Joints beside the arm in the collision check.
-    conversion : GoalConversion
-        Messages to goals in the base link.
-    preparation : Preparation
-        Compiled code that goals to poses do not need.
-    sender : TrajectorySender
-        Joins motions to the present one.
-    ramps : Ramps
-        Brings the arm to rest.
-    motion : Motion
-        Plans, sends and supervises motions to goals.
-
-    """
-
-    node: Node
-    options: StartOptions
-    active_flag: ActiveFlag
-    robot_slot: RobotSlot
-    duplicates: DuplicateNames
-    goals: GoalQueue
-    output: Output
-    delay: CallbackDelay
-    stamps: StampCheck
-    arm: ArmState
-    others: OtherJoints
-    conversion: GoalConversion
-    preparation: Preparation
-    sender: TrajectorySender
-    ramps: Ramps
-    motion: Motion
+    node: Node                  # creates publishers, subscriptions, services and timers
+    options: StartOptions       # parameters that are read at the start
+    active_flag: ActiveFlag     # whether anything may be sent to the arm
+    robot_slot: RobotSlot       # the robot, once its description has arrived
+    duplicates: DuplicateNames  # other nodes of the same name
+    goals: GoalQueue            # from arrival to exactly one final answer
+    output: Output              # sends trajectories to the controller
+    delay: CallbackDelay        # how late callbacks are
+    stamps: StampCheck          # the age of messages
+    arm: ArmState               # the measured state
+    others: OtherJoints         # joints beside the arm in the collision check
+    conversion: GoalConversion  # messages to goals in the base link
+    preparation: Preparation    # compiled code that goals to poses do not need
+    sender: TrajectorySender    # joins motions to the present one
+    ramps: Ramps                # brings the arm to rest
+    motion: Motion              # plans, sends and supervises motions to goals

@@ -47,17 +47,7 @@ BeginGoal = Callable[[Any, GoalTask, Robot], Steps]
 
 
 class GoalStarter:
-    """
-    Begins the motion to a goal of each kind.
-
-    Attributes
-    ----------
-    begin : dict
-        By the names of ik_node.ros.messages.goal_kinds.GOAL_KINDS, but for streams: called with
-        the message, the task and the robot; returns the steps of the motion, and raises an
-        IkNodeError or NotYet if the goal cannot be begun.
-
-    """
+    """Begins the motion to a goal of each kind."""
 
     def __init__(self, arm: ArmState, conversion: GoalConversion, motion: Motion,
                  named: PoseTable) -> None:
@@ -65,6 +55,9 @@ class GoalStarter:
         self._conversion = conversion
         self._motion = motion
         self._named = named
+        # By the names of ik_node.ros.messages.goal_kinds.GOAL_KINDS, but for streams: called with
+        # the message, the task and the robot; returns the steps of the motion, and raises an
+        # IkNodeError or NotYet if the goal cannot be begun.
         self.begin: dict[str, BeginGoal] = {
             'pose': partial(self._to_target, 'pose'),
             'pointing': partial(self._to_target, 'pointing'),

@@ -27,17 +27,7 @@ Findings = list[tuple[Check, str]]
 
 
 class Health:
-    """
-    Publishes /diagnostics.
-
-    Attributes
-    ----------
-    lost : int
-        Goals lost because the queue of their sender overflowed.
-    lost_clouds : int
-        Point clouds that did not come whole.
-
-    """
+    """Publishes /diagnostics."""
 
     def __init__(self, context: NodeContext) -> None:
         self._node = node = context.node
@@ -51,6 +41,7 @@ class Health:
         self._duplicates = context.duplicates
         self._last_report = monotonic()
         self._conversion = context.conversion
+        # Goals that the queues of their senders lost, and point clouds that did not come whole.
         self.lost = self.lost_clouds = 0
         self._told: Counter[Check] = Counter()
         self._told_contact: tuple[str, str] | None = None

@@ -23,51 +23,28 @@ from ik_node.node.robot.settings import Settings
 
 
 class Robot:
-    """
-    All that depends on one robot description.
-
-    Attributes
-    ----------
-    collisions : CollisionModel or None
-        Of the arm without objects; None if collisions are not checked.
-    scene : Scene
-        The objects around the arm.
-    received_objects : set of str
-        Ids of those that were told by messages.
-    tools : mapping of name to Tool
-        Those that the arm may have.
-    torques : TorqueLimits or None
-        What motions keep; None if torques are not checked.
-    joint_names : frozenset of str
-        Of all joints of the description, the chain's and others.
-    settings : Settings
-        From the present parameters.
-    since : float
-        Monotonic time (s) at which it was ready.
-    active : ActiveTrajectory or None
-        The last motion that was sent to it; None if the arm does not follow it.
-    diverged : bool
-        Whether the controller may still have a motion that the arm did not follow.
-    last_answer : (n,) array or None
-        The last solution, a seed of the next solve.
-
-    """
+    """All that depends on one robot description."""
 
     def __init__(self, tree: Tree, settings: Settings,
                  collisions: CollisionModel | None = None, scene: Scene | None = None,
                  tools: Mapping[str, Tool] | None = None) -> None:
         self.tree = tree
-        self.settings = settings
-        self.collisions = collisions
+        self.settings = settings  # from the present parameters
+        self.collisions = collisions  # of the arm alone; None if collisions are not checked
+        # The objects around the arm.
         self.scene = Scene(self.chain.base_link, tree.links) if scene is None else scene
-        self.received_objects: set[str] = set()
-        self.tools = tools or {}
+        self.received_objects: set[str] = set()  # ids of those that were told by messages
+        self.tools = tools or {}  # those that the arm may have, by their names
+        # What motions keep; None if torques are not checked.
         self.torques: TorqueLimits | None = None
-        self.joint_names = frozenset(joint.name for joint in tree.joints)
-        self.since = monotonic()
+        self.joint_names = frozenset(joint.name for joint in tree.joints)  # also of others
+        self.since = monotonic()  # monotonic time (s) at which it was ready
+        # The last motion that was sent to it; None if the arm does not follow it.
         self.active: ActiveTrajectory | None = None
         self._lost: ActiveTrajectory | None = None
+        # Whether the controller may still have a motion that the arm did not follow.
         self.diverged = False
+        # (n,), the last solution, a seed of the next solve
         self.last_answer: np.ndarray | None = None
 
     @property

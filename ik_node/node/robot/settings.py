@@ -73,104 +73,52 @@ class StartOptions:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """
-    What may change of the collision check.
+    """What may change of the collision check."""
 
-    Attributes
-    ----------
-    margin : float
-        Least distance (m).
-    ground : bool
-    ground_height : float
-        In the base link, m.
-    voxel : float
-        Edge of the cubes that are solid where a point of a cloud is, m.
-
-    """
-
-    margin: float
+    margin: float  # least distance (m)
     ground: bool
-    ground_height: float
-    voxel: float
+    ground_height: float  # in the base link, m
+    voxel: float          # edge of the cubes that are solid where a point of a cloud is, m
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """
-    A checked, unchanging snapshot of what may change while the node runs.
+    """A checked, unchanging snapshot of what may change while the node runs."""
 
-    Attributes
-    ----------
-    solver : Solver
-        With the collision model, if collisions are checked.
-    surroundings : Surroundings
-    limits : MotionLimits
-        Hard limits of the joints and the tip.
-    planning : MotionLimits
-        The same, times the scales.
-    torques : TorqueOptions
-        With the mass of the tool that is mounted.
-    controller_period, sample_period, handover_time : float
-        s.
-    controller_max_points : int
-        Of a trajectory; 0 = no limit.
-    start_tolerance : float
-        Rad or m.
-    tool : Tool or None
-        The tool of the file that is mounted; None if the parameter tool.name is empty.
-    tool_frame : str
-        Which frame of goals is the present tool centre point.
-    whole_turns : bool
-        Whether joints without limits make the whole turns of a joint goal.
-    straight : bool
-        Whether ~/goal_pose is reached along a straight line.
-    detour_time : float
-        Processor time (s) for the search for a detour around obstacles; 0 = none is planned.
-    stream_rate : float
-        Hz.
-    stream_stamped : bool
-    max_goal_age, tf_timeout : float
-        s.
-    slow_solve, late_callback : float
-        Thresholds of the health, s.
-    failed_goals : int
-        Threshold of the health.
-    record_folder : str
-        Where goals are recorded; '' = they are not.
-    record_count : int
-        How many recordings are kept there.
-
-    """
-
-    solver: Solver
+    solver: Solver  # with the collision model, if collisions are checked
     surroundings: Surroundings
-    limits: MotionLimits
-    planning: MotionLimits
+    limits: MotionLimits    # hard limits of the joints and the tip
+    planning: MotionLimits  # the same, times the scales
     paths: PathOptions
     following: FollowOptions
     jogging: JogOptions
     monitor: MonitorOptions
     thresholds: Thresholds
-    torques: TorqueOptions
+    torques: TorqueOptions  # with the mass of the tool that is mounted
+    # controller_period, sample_period, handover_time: s
     controller_period: float
-    controller_max_points: int
+    controller_max_points: int  # of a trajectory; 0 = no limit
     sample_period: float
     handover_time: float
-    start_tolerance: float
+    start_tolerance: float  # rad or m
+    # The tool of the file that is mounted; None if the parameter tool.name is empty.
     tool: Tool | None
-    tool_frame: str
-    whole_turns: bool
-    straight: bool
+    tool_frame: str    # which frame of goals is the present tool centre point
+    whole_turns: bool  # whether joints without limits make the whole turns of a joint goal
+    straight: bool     # whether ~/goal_pose is reached along a straight line
+    # Processor time (s) for the search for a detour around obstacles; 0 = none is planned.
     detour_time: float
-    stream_rate: float
+    stream_rate: float  # Hz
     stream_stamped: bool
+    # max_goal_age, tf_timeout: s
     max_goal_age: float
     tf_timeout: float
+    # slow_solve, late_callback: thresholds of the health, s
     slow_solve: float
     late_callback: float
-    failed_goals: int
-    record_folder: str
-    record_count: int
+    failed_goals: int   # threshold of the health
+    record_folder: str  # where goals are recorded; '' = they are not
+    record_count: int   # how many recordings are kept there
 
     @property
     def speed(self) -> float:

@@ -35,15 +35,7 @@ ARRAY_TYPE = re.compile(r'(.*)\[(\d+)\]')
 
 
 class MessageBytes:
-    """
-    The bytes of a message, read from the first to the last.
-
-    Raises
-    ------
-    ValueError
-        If their encoding is unknown.
-
-    """
+    """The bytes of a message, read from the first to the last."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, HEADER_BYTES
@@ -85,15 +77,7 @@ Read = Callable[[MessageBytes], Any]
 
 
 def read_message(data: bytes, kind: type) -> Any:
-    """
-    Return a message of a type, as :func:`rclpy.serialization.deserialize_message` does.
-
-    Raises
-    ------
-    Exception
-        That of rclpy, if the bytes are no such message.
-
-    """
+    """Return a message of a type, as :func:`rclpy.serialization.deserialize_message` does."""
     try:
         return _message(kind, MessageBytes(data))
     except (ValueError, StructError, KeyError):

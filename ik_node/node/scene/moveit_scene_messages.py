@@ -41,36 +41,20 @@ OCTOMAP_ID = '<octomap>'  # reserved, in allowed collision matrices, too
 
 @dataclass
 class SceneTarget:
-    """
-    The scene that messages change, and the services for reading them.
-
-    Attributes
-    ----------
-    scene : Scene
-    told : set of str
-        Ids of the objects that came, or were changed, by messages.
-    links : collection of str
-        Of the robot.
-    link_of : callable
-        Returns the link that a name of TF is; None if it is none.
-    pose_of : callable
-        Returns ``T_base_frame`` (4, 4) of the frame of a header.
-    unchecked : mapping of pair of links to reason
-        Pairs of links of the robot; '' for those that are checked against each other.
-    paddings : mapping of link to float
-        Of the links of the robot that have a body, m.
-    notes : list of str
-        Sentences about what a message has that is not kept.
-
-    """
+    """The scene that messages change, and the services for reading them."""
 
     scene: Scene
-    told: set[str]
-    links: Collection[str]
+    told: set[str]  # ids of the objects that came, or were changed, by messages
+    links: Collection[str]  # of the robot
+    # Returns the link that a name of TF is; None if it is none.
     link_of: Callable[[str], str | None]
+    # Returns ``T_base_frame`` (4, 4) of the frame of a header.
     pose_of: Callable[[Header], np.ndarray]
+    # By pairs of links of the robot; '' for those that are checked against each other.
     unchecked: dict[frozenset[str], str] = field(default_factory=dict)
+    # by link, of the links of the robot that have a body, m
     paddings: dict[str, float] = field(default_factory=dict)
+    # Sentences about what a message has that is not kept.
     notes: list[str] = field(default_factory=list)
 
     def link_pose(self, link: str) -> np.ndarray:
@@ -187,12 +171,6 @@ def parts_of(message: Any) -> tuple[np.ndarray, list[ConvexPart]]:
 
     A shape without a pose is at the pose of the object.  If the object has no pose and one
     shape, the pose of that is the pose of the object, as in MoveIt.
-
-    Raises
-    ------
-    ParameterError, GoalError
-        If a shape or a pose cannot be.
-
     """
     what = f'the object {quote(message.id)}'
     shapes = []
@@ -414,12 +392,6 @@ def apply_matrix(target: SceneTarget, matrix: Any) -> None:
     both have to allow it.  Names that are neither links nor objects are left out, which a note
     says; so does one of links that stay unchecked though the matrix wants otherwise, since they
     are in contact by their build.
-
-    Raises
-    ------
-    ParameterError
-        If the matrix is not square or not symmetric, or has too many defaults.
-
     """
     names = list(matrix.entry_names)
     table = _checked_table(matrix, names)
@@ -572,7 +544,8 @@ def _mesh_message(vertices: np.ndarray) -> Mesh:
 
 
 def fill_matrix(matrix: Any, entry: type, objects: Iterable[SceneObject],
-                unchecked: dict[frozenset[str], str]) -> None:
+                # By pairs of links of the robot; '' for those that are checked against each other.
+    unchecked: dict[frozenset[str], str]) -> None:
     """
     Write which links and objects may touch into a moveit_msgs/AllowedCollisionMatrix.
 

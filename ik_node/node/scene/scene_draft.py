@@ -35,66 +35,32 @@ class Abandoned(Exception):
 
 @dataclass(frozen=True, eq=False)
 class SceneServices:
-    """
-    What changes of a scene need of the node.
+    """What changes of a scene need of the node."""
 
-    Attributes
-    ----------
-    frames, stamps, clock_type :
-        For any thread.
-    joint_positions : mapping of joint to position
-        As they are now, rad or m; not for other threads.
-    mesh_paths : tuple of str
-        Folders that are searched first for meshes.
-
-    """
-
+    # frames, stamps, clock_type: for any thread
     frames: Frames
     stamps: StampCheck
     clock_type: ClockType
-    joint_positions: Mapping[str, float]
-    mesh_paths: tuple[str, ...] = ()
+    joint_positions: Mapping[str, float]  # now, rad or m; not for other threads
+    mesh_paths: tuple[str, ...] = ()  # folders that are searched first for meshes
 
 
 @dataclass(eq=False)
 class SceneDraft:
-    """
-    A scene that is being changed, and the services for reading messages.
+    """A scene that is being changed, and the services for reading messages."""
 
-    Attributes
-    ----------
-    robot : Robot
-        Only what never changes of it, and its settings, are used.
-    scene : Scene
-    told : set of str
-        Ids of objects that came by messages.
-    services : SceneServices
-    joint_positions : mapping of joint to position
-        When the message came, rad or m.
-    received : float
-        Monotonic time (s) at which the message came.
-    age : float
-        How long before (s) it was sent.
-    notes, failures : lists of str
-        What the log shall say; what was unforeseen.
-    remark : str
-        What the answer to the present message shall say, besides that it counts.
-    is_abandoned : callable
-        Returns whether the scene is needed no more.
-
-    """
-
-    robot: Robot
+    robot: Robot  # only what never changes of it, and its settings, are used
     scene: Scene
-    told: set[str]
+    told: set[str]  # ids of objects that came by messages
     services: SceneServices
-    is_abandoned: Callable[[], bool]
-    joint_positions: Mapping[str, float] = field(default_factory=dict)
-    received: float = 0.0
-    age: float = 0.0
+    is_abandoned: Callable[[], bool]  # returns whether the scene is needed no more
+    joint_positions: Mapping[str, float] = field(default_factory=dict)  # then, rad or m
+    received: float = 0.0  # monotonic time (s) at which the message came
+    age: float = 0.0       # how long before (s) it was sent
+    # notes, failures: what the log shall say; what was unforeseen
     notes: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-    remark: str = ''
+    remark: str = ''  # what the answer to the present message shall say, besides that it counts
 
     def check_stamp(self, header: Header) -> None:
         """
@@ -137,57 +103,31 @@ Change = tuple[str, Callable[[SceneDraft], None]]  # the message, and its change
 
 @dataclass(frozen=True, eq=False)
 class SceneTopic:
-    """
-    A kind of messages that change a scene.
+    """A kind of messages that change a scene."""
 
-    Attributes
-    ----------
-    kind : type
-        Of the messages.
-    change : callable
-        Returns, of a message, a name for the log, and what changes a draft; an IkNodeError or
-        NotYet that this raises says why it cannot.
-    parts : callable
-        Returns about how many parts a message has, infinity if it may take long otherwise.
-    answer : callable
-        Called with a message, once it counts, '' and a remark; or with why it changed nothing.
-    replaces_earlier : bool
-        Whether a message makes the earlier ones of the topic void.
-
-    """
-
-    kind: type
+    kind: type  # of the messages
+    # Returns, of a message, a name for the log, and what changes a draft; an IkNodeError or NotYet
+    # that this raises says why it cannot.
     change: Callable[[Any], Change]
+    # Returns about how many parts a message has, infinity if it may take long otherwise.
     parts: Callable[[Any], float]
+    # Called with a message, once it counts, '' and a remark; or with why it changed nothing.
     answer: Callable[[Any, str, str], None] = lambda _message, _complaint, _remark: None
-    replaces_earlier: bool = False
+    replaces_earlier: bool = False  # whether a message makes the earlier ones of the topic void
 
 
 @dataclass(eq=False)
 class SceneMessage:
-    """
-    A message that shall change the scene, as a whole or not at all.
+    """A message that shall change the scene, as a whole or not at all."""
 
-    Attributes
-    ----------
-    number : int
-        Counts them, from 1.
-    topic : SceneTopic
-    given : bytes or message
-        Its bytes, until it is read.
-    joint_positions, received, age :
-        As in :class:`SceneDraft`.
-    complaint, remark : str
-        Why it changed nothing; what its answer says besides that it counts.
-
-    """
-
-    number: int
+    number: int  # counts them, from 1
     topic: SceneTopic
-    given: Any
+    given: Any  # its bytes, until it is read
+    # joint_positions, received, age: as in :class:`SceneDraft`
     joint_positions: Mapping[str, float]
     age: float
     received: float = field(default_factory=monotonic)
+    # complaint, remark: why it changed nothing; what its answer says besides that it counts
     complaint: str = ''
     remark: str = ''
 
@@ -213,30 +153,14 @@ class SceneMessage:
 
 @dataclass(frozen=True, eq=False)
 class BuiltScene:
-    """
-    A scene that messages have changed, and what follows from it.
-
-    Attributes
-    ----------
-    robot : Robot
-    basis : Settings
-        Of the robot when it was begun; with others it has to be made again.
-    draft : SceneDraft
-    settings : Settings or None
-        Those with the new scene; None if nothing was changed.
-    active : ActiveTrajectory or None
-        The motion that was checked, of those that run at the time.
-    contact : Contact or None
-        What it would meet.
-
-    """
+    """A scene that messages have changed, and what follows from it."""
 
     robot: Robot
-    basis: Settings
+    basis: Settings  # of the robot when it was begun; with others it has to be made again
     draft: SceneDraft
-    settings: Settings | None
-    active: ActiveTrajectory | None
-    contact: Contact | None
+    settings: Settings | None        # those with the new scene; None if nothing was changed
+    active: ActiveTrajectory | None  # the motion that was checked, of those that run at the time
+    contact: Contact | None          # what it would meet
 
     def checked(self, active: ActiveTrajectory | None, contact: Contact | None) -> BuiltScene:
         """Return the same with another motion that was checked."""
@@ -257,10 +181,6 @@ def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneS
         Makes the settings of a robot with a scene.
     is_abandoned : callable
         As in :class:`SceneDraft`.
-
-    Raises
-    ------
-    Abandoned
 
     """
     basis = robot.settings

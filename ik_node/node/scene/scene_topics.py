@@ -78,11 +78,6 @@ def apply_marker(scene: Scene, marker: Marker, id: str, place: Place,
     find : callable
         Finds the file of a mesh, as :func:`ik_node.model.description.mesh_files.resolve` does.
 
-    Raises
-    ------
-    ParameterError, GoalError
-        If the marker is no body, or a number of it cannot be.
-
     """
     if marker.action == Marker.DELETE:
         if id in scene:
@@ -138,12 +133,6 @@ def points_of(cloud: PointCloud2) -> np.ndarray:
     Return the finite points (N, 3) of a cloud, m, in its frame.
 
     One without points and data is empty, whatever its fields.
-
-    Raises
-    ------
-    ParameterError
-        If it has no coordinates x, y, z as numbers, or its sizes do not fit its data.
-
     """
     if not cloud.width * cloud.height and not len(cloud.data):
         return np.empty((0, 3))

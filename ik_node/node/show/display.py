@@ -53,34 +53,16 @@ ARROW_SIZE_RANGE_M = 0.02, 0.3
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """
-    Content of the display; empty by default.
-
-    Attributes
-    ----------
-    goal : Goal or None
-    colour : Colour
-        Reachability.
-    sentence : str
-        Shown at the goal: what a plan takes, and why it is not green; may be empty.
-    path : (N, 3) array or None
-        Tip positions along the motion, m.
-    q : (n,) array or None
-        Joint positions of the ghost.
-    limiting_joint : str
-        Joint that is marked; empty for none.
-    contact : tuple of str
-        Links and objects that are marked, because they collide.
-
-    """
+    """Content of the display; empty by default."""
 
     goal: Goal | None = None
-    colour: Colour = Colour.GREEN
+    colour: Colour = Colour.GREEN  # reachability
+    # Shown at the goal: what a plan takes, and why it is not green; may be empty.
     sentence: str = ''
-    path: np.ndarray | None = None
-    q: np.ndarray | None = None
-    limiting_joint: str = ''
-    contact: tuple[str, ...] = ()
+    path: np.ndarray | None = None  # (N, 3), tip positions along the motion, m
+    q: np.ndarray | None = None     # (n,), joint positions of the ghost
+    limiting_joint: str = ''        # joint that is marked; empty for none
+    contact: tuple[str, ...] = ()   # links and objects that are marked, because they collide
 
     @staticmethod
     def of(goal: Goal, report: ReachabilityReport, q: np.ndarray,

@@ -146,15 +146,7 @@ class Preview:
             values=[KeyValue(key=key, value=value) for key, value in values.items()]))
 
     def asked(self) -> Asked:
-        """
-        Return the latest preview.
-
-        Raises
-        ------
-        GoalError
-            PATH_INVALID if there is none.
-
-        """
+        """Return the latest preview."""
         if self._asked is None:
             raise GoalError('there is no preview to plan for; publish one on '
                             f'{self._node.resolve_topic_name("~/preview_pose")} first',

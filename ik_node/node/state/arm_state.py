@@ -50,19 +50,10 @@ MAX_STATE_BYTES = 2**18  # some thousand joints; longer joint states are not rea
 
 @dataclass(frozen=True)
 class Instant:
-    """
-    One instant on both clocks.
+    """One instant on both clocks."""
 
-    Attributes
-    ----------
-    now : float
-        Monotonic time (s).
-    stamp : int or None
-        Time of the node's clock (ns); None unless the controller is known to share it.
-
-    """
-
-    now: float
+    now: float  # monotonic time (s)
+    # Time of the node's clock (ns); None unless the controller is known to share it.
     stamp: int | None
 
 

@@ -26,23 +26,12 @@ CATCH_UP_S = 3.5  # after a pause, until old messages have arrived; DDS resends 
 
 @dataclass(frozen=True)
 class Delay:
-    """
-    One time in which no callback ran.
+    """One time in which no callback ran."""
 
-    Attributes
-    ----------
-    end : float
-        Monotonic time (s) at which callbacks ran again.
-    seconds : float
-        How long it lasted.
-    idle : float
-        How much of it (s) the thread was not running at all: the process was stopped, or the
-        processor was given to others.  In the rest it was busy with a long callback.
-
-    """
-
-    end: float
-    seconds: float
+    end: float      # monotonic time (s) at which callbacks ran again
+    seconds: float  # how long it lasted
+    # How much of it (s) the thread was not running at all: the process was stopped, or the
+    # processor was given to others.  In the rest it was busy with a long callback.
     idle: float
 
 

@@ -17,31 +17,16 @@ READY_TEXT = 'ready'  # the message starts with it while goals are accepted
 
 
 class Check(Enum):
-    """
-    What can be wrong, most severe first.
-
-    Attributes
-    ----------
-    level : bytes
-        Level of the diagnostics message.
-    refuses : bool
-        Whether goals are refused.
-    threshold : str
-        Name of the parameter that is the threshold; empty if there is none.
-    when : str
-        Condition, for the documentation.
-    advice : str
-        What to do.
-
-    """
+    """What can be wrong, most severe first."""
 
     def __init__(self, level: bytes, refuses: bool, threshold: str, when: str,
                  advice: str) -> None:
-        self.level = level
-        self.refuses = refuses
+        self.level = level      # level of the diagnostics message
+        self.refuses = refuses  # whether goals are refused
+        # Name of the parameter that is the threshold; empty if there is none.
         self.threshold = threshold
-        self.when = when
-        self.advice = advice
+        self.when = when      # condition, for the documentation
+        self.advice = advice  # what to do
 
     INACTIVE = (
         LEVEL_WARN, True, '', 'the node is not active', 'ros2 lifecycle set <node> activate')

@@ -28,23 +28,11 @@ DOUBTFUL_DELAY_NS = 5 * 10**9  # a stop that seems to have taken so long is for 
 
 @dataclass(frozen=True)
 class SendTime:
-    """
-    When a message was sent.
+    """When a message was sent."""
 
-    Attributes
-    ----------
-    received : int
-        By our steady clock (ns).
-    source : int
-        By that of its sender (ns); 0 if that is not known.
-    host : bytes
-        Whose clock that is; empty if it is not known.
-
-    """
-
-    received: int
-    source: int = 0
-    host: bytes = b''
+    received: int      # by our steady clock (ns)
+    source: int = 0    # by that of its sender (ns); 0 if that is not known
+    host: bytes = b''  # whose clock that is; empty if it is not known
 
     @property
     def known(self) -> bool:

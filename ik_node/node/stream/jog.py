@@ -59,12 +59,6 @@ def joint_rates(message: Any, chain: Chain, options: JogOptions) -> np.ndarray:
     message : control_msgs/JointJog
         Its velocities count; displacements are refused, the duration is not used.
 
-    Raises
-    ------
-    GoalError
-        GOAL_JOINTS if names and velocities do not fit, GOAL_NOT_FINITE, or as
-        :meth:`JogOptions.rates`.
-
     """
     names, velocities = list(message.joint_names), np.array(message.velocities, dtype=float)
     if len(message.displacements):

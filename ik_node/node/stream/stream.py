@@ -53,95 +53,46 @@ Feed = Callable[[Follower, float], None]
 
 @dataclass(frozen=True)
 class StreamedMessage:
-    """
-    A message of which a stream or a jog consists.
+    """A message of which a stream or a jog consists."""
 
-    Attributes
-    ----------
-    kind : str
-        STREAM_KIND or JOG_KIND.
-    stamp : builtin_interfaces/Time
-    read : callable
-        Checks the message; returns what hands it to a follower at a monotonic time (s).  Raises
-        IkNodeError or NotYet if it cannot be used.
-    sent_at : SendTime
-    received : float
-        Monotonic time (s).
-
-    """
-
-    kind: str
+    kind: str  # STREAM_KIND or JOG_KIND
     stamp: Time
+    # Checks the message; returns what hands it to a follower at a monotonic time (s).  Raises
+    # IkNodeError or NotYet if it cannot be used.
     read: Callable[[], Feed]
     sent_at: SendTime
-    received: float = field(default_factory=monotonic)
+    received: float = field(default_factory=monotonic)  # monotonic time (s)
 
 
 @dataclass
 class Sender:
-    """
-    The sender of messages of a kind.
+    """The sender of messages of a kind."""
 
-    Attributes
-    ----------
-    last : float
-        Monotonic time (s) of the last message.
-    late : float
-        Monotonic time (s) of the last message that was sent before a stop or a goal that came
-        before it.
-    rejected : float
-        Monotonic time (s) at which the last goal was rejected.
-    task : GoalTask or None
-        The last goal.
-    message : StreamedMessage or None
-        The latest.
-
-    """
-
-    last: float = -np.inf
+    last: float = -np.inf  # monotonic time (s) of the last message
+    # Monotonic time (s) of the last message that was sent before a stop or a goal that came before
+    # it.
     late: float = -np.inf
-    rejected: float = np.inf
-    task: GoalTask | None = None
-    message: StreamedMessage | None = None
+    rejected: float = np.inf  # monotonic time (s) at which the last goal was rejected
+    task: GoalTask | None = None  # the last goal
+    message: StreamedMessage | None = None  # the latest
 
 
 class Session:
-    """
-    One stream or jog, from its first pose or command to the last.
-
-    Attributes
-    ----------
-    settings : Settings
-        Of the follower.
-    lead : float
-        Look-ahead (s).
-    count : int
-        Poses or commands that were taken.
-    last_stamp : builtin_interfaces/Time
-        That of the last one.
-    stamped : bool
-        Whether its trajectories have stamps.
-    last : FollowerOutput or None
-        Output of the last cycle with a target.
-    begin : float
-        Monotonic time (s) at which it leaves the previous motion.
-    last_on_track : float
-        Monotonic time (s) at which the arm was last on its commanded motion.
-    rest : float
-        Monotonic time (s) from which on it is commanded to rest.
-
-    """
+    """One stream or jog, from its first pose or command to the last."""
 
     def __init__(self, task: GoalTask, robot: Robot, begin: MotionState, time: float,
                  lead: float, stamped: bool, before: ActiveTrajectory | None = None) -> None:
         self.task = task
-        self.lead, self.stamped = lead, stamped
-        self.count = 0
-        self.last_stamp = task.stamp
-        self.last: FollowerOutput | None = None
+        self.lead = lead  # look-ahead (s)
+        self.stamped = stamped  # whether its trajectories have stamps
+        self.count = 0  # poses or commands that were taken
+        self.last_stamp = task.stamp  # of the last pose or command
+        self.last: FollowerOutput | None = None  # output of the last cycle with a target
+        # Monotonic times (s): when the arm was last on its commanded motion, and when the session
+        # leaves the previous motion.
         self.last_on_track = self.begin = time
-        self.rest = np.inf
-        self.settings = robot.settings
+        self.rest = np.inf              # monotonic time (s) from which on it is commanded to rest
+        self.settings = robot.settings  # of the follower
         self.follower = self._made(robot)
         self.follower.begin(begin, time, before)
 
