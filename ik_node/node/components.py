@@ -23,6 +23,7 @@ from ik_node.motion.direct.torque_limits import TorqueLimits
 from ik_node.node.doors.motion_sequences import MotionSequences
 from ik_node.node.doors.moveit_kinematics import offer_moveit
 from ik_node.node.doors.pose_actions import PoseActions
+from ik_node.node.execution.context import MotionContext
 from ik_node.node.execution.motion import Motion
 from ik_node.node.execution.outputs import make_output
 from ik_node.node.execution.pace import Pace
@@ -112,19 +113,20 @@ class Components:
         self._recorder = Recorder(node, slot, lambda: self._values)
         goals = self._goals = GoalQueue(
             node, slot, active_flag, duplicates, lambda task: self._changes.waits(task),
-            slot.not_checked, display.on_report, self._recorder.on_final)
+            slot.not_checked, (display.on_answer, self._recorder.on_answer))
         conversion = GoalConversion(node, self._arm, frames)
         # Motions, from a plan to what the controller does.
         sender = TrajectorySender(node, slot, self._arm, self._output)
-        self._ramps = Ramps(node, slot, self._arm, self._output, goals, sender)
-        supervisor = Supervisor(node, slot, self._arm, self._output, goals, sender, self._ramps)
-        motion = Motion(slot, self._arm, self._output, goals, conversion, self._preparation,
-                        sender, self._ramps, supervisor)
-        self._pace = Pace(node, slot, self._arm, goals, sender, self._ramps, supervisor, motion)
+        moving = MotionContext(node, slot, self._arm, self._output, goals, sender)
+        self._ramps = Ramps(moving)
+        supervisor = Supervisor(moving, self._ramps)
+        motion = Motion(moving, conversion, self._preparation, self._ramps, supervisor)
+        self._pace = Pace(moving, self._ramps, supervisor, motion)
         # What comes by topics, services and actions.
         context = NodeContext(
-            node, options, active_flag, slot, duplicates, goals, self._output, delay, stamps,
-            self._arm, others, conversion, self._preparation, sender, self._ramps, motion)
+            **vars(moving), options=options, active_flag=active_flag, duplicates=duplicates,
+            delay=delay, stamps=stamps, others=others, conversion=conversion,
+            preparation=self._preparation, ramps=self._ramps, motion=motion)
         health = Health(context)
         starter = GoalStarter(self._arm, conversion, motion, self._named)
         self._intake = GoalSubscriptions(node, slot, starter, goals, stamps, health)

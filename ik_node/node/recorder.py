@@ -57,10 +57,10 @@ class Recorder:
         self._thread: Thread | None = None
         self._told: set[tuple[str, type[Exception]]] = set()
 
-    def on_final(self, goal_id: str, task: GoalTask, reason: Reason, sentence: str) -> None:
+    def on_answer(self, goal_id: str, task: GoalTask, reason: Reason, sentence: str) -> None:
         """Record a goal that has ended."""
         robot = self._robot_slot.robot
-        if robot is None or not task.requests or not robot.settings.record_folder:
+        if not (task.final and robot and task.requests and robot.settings.record_folder):
             return
         values = {'number': task.number, 'kind': task.kind, 'stamp': stamp_text(task.stamp),
                   'state': task.state.value, 'reason': reason.value, 'message': sentence}

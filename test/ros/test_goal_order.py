@@ -148,10 +148,10 @@ def test_shutdown_waits_for_a_slow_reader(probe):
             unread.append(0)
         return not unread[-1]
 
-    def count(_task, _sentence):
+    def count(*_answer):
         unread[-1] += 1
 
-    goals = goals_of(probe, on_report=count)
+    goals = goals_of(probe, listeners=[count])
     for _ in range(3000):
         goals.arrived(goals.new(Time()), nothing)
     goals.status.flush, goals.status.keeps_up = flush, lambda: unread[-1] < 400

@@ -36,7 +36,7 @@ def node(probe, tmp_path):
     chain = make_chain(TREE)
     robot = Robot(TREE, make_settings({**DEFAULTS, 'record.folder': str(folder)}, chain))
     made = Recorder(probe, SimpleNamespace(robot=robot), lambda: DEFAULTS)
-    status = StatusReporter(probe, on_final=made.on_final)
+    status = StatusReporter(probe, listeners=[made.on_answer])
     yield SimpleNamespace(recorder=made, status=status, robot=robot, folder=folder, chain=chain)
     made.close(10.0)
 

@@ -21,17 +21,17 @@ from ik_node.motion.direct.point_to_point import require_free_goal, StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError, SequencePlan
 from ik_node.motion.joint_path.waypoints import Waypoints
 from ik_node.motion.trajectory.trajectory import Trajectory
-from ik_node.node.execution.outputs import Late, Output
+from ik_node.node.execution.context import MotionContext
+from ik_node.node.execution.outputs import Late
 from ik_node.node.execution.ramps import Ramps
 from ik_node.node.execution.supervisor import Supervisor
-from ik_node.node.execution.trajectory_sender import SEND_SHARE, TrajectorySender
+from ik_node.node.execution.trajectory_sender import SEND_SHARE
 from ik_node.node.goals import plans
 from ik_node.node.goals.conversion import GoalConversion, result_values
 from ik_node.node.goals.goal import GoalTask, Planner, Steps
 from ik_node.node.goals.preparation import Kernels, Preparation
-from ik_node.node.goals.queue import GoalQueue
-from ik_node.node.robot.robot import Robot, RobotSlot
-from ik_node.node.state.arm_state import ArmState, MeasuredState
+from ik_node.node.robot.robot import Robot
+from ik_node.node.state.arm_state import MeasuredState
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.process import in_thread
 
@@ -42,16 +42,15 @@ LONG_PATH_POSES = 100  # from which on a path is planned beside the other callba
 class Motion:
     """Moves the arm to one goal at a time."""
 
-    def __init__(self, robot_slot: RobotSlot, arm: ArmState, output: Output, goals: GoalQueue,
-                 conversion: GoalConversion, preparation: Preparation, sender: TrajectorySender,
-                 ramps: Ramps, supervisor: Supervisor) -> None:
-        self._robot_slot = robot_slot
-        self._arm = arm
-        self._output = output
-        self._goals = goals
+    def __init__(self, context: MotionContext, conversion: GoalConversion,
+                 preparation: Preparation, ramps: Ramps, supervisor: Supervisor) -> None:
+        self._robot_slot = context.robot_slot
+        self._arm = context.arm
+        self._output = context.output
+        self._goals = context.goals
+        self._sender = context.sender
         self._conversion = conversion
         self._preparation = preparation
-        self._sender = sender
         self._ramps = ramps
         self._supervisor = supervisor
 

@@ -161,8 +161,8 @@ class Output(Protocol):
         """Wait at most `seconds` until all is acknowledged; return whether it is."""
 
 
-def make_output(node: Node, options: StartOptions, active_flag: ActiveFlag, on_end: OnEnd
-                ) -> Output:
+def make_output(node: Node, options: StartOptions, active_flag: ActiveFlag,
+                on_end: OnEnd = lambda _verdict: None) -> Output:
     """
     Return the output that is asked for, to the controller that is named ('' = without a name).
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from time import monotonic
 import traceback
 
-from rclpy.node import Node
 from std_srvs.srv import SetBool
 
 from ik_node.base.errors import GoalError, IkNodeError, Reason, TrajectoryError
@@ -18,17 +17,16 @@ from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.requests import PauseRequest, ResumeRequest
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.node.execution.context import MotionContext
 from ik_node.node.execution.motion import Motion
 from ik_node.node.execution.outputs import Late
 from ik_node.node.execution.ramps import MAX_RAMPS, Ramps
 from ik_node.node.execution.supervisor import Supervisor
-from ik_node.node.execution.trajectory_sender import SEND_SHARE, TrajectorySender
+from ik_node.node.execution.trajectory_sender import SEND_SHARE
 from ik_node.node.goals import plans
 from ik_node.node.goals.goal import GoalTask, Paused, Planner, Steps
 from ik_node.node.goals.preparation import within_torques
-from ik_node.node.goals.queue import GoalQueue
-from ik_node.node.robot.robot import Robot, RobotSlot
-from ik_node.node.state.arm_state import ArmState
+from ik_node.node.robot.robot import Robot
 from ik_node.ros.messages.status_messages import GoalState, JOG_KIND, STREAM_KIND
 
 
@@ -39,18 +37,17 @@ class Pace:
     The goal stays open.  A newer goal, ``~/stop`` and the end of the node end it as ever.
     """
 
-    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, goals: GoalQueue,
-                 sender: TrajectorySender, ramps: Ramps, supervisor: Supervisor, motion: Motion
-                 ) -> None:
-        self._node = node
-        self._robot_slot = robot_slot
-        self._arm = arm
-        self._goals = goals
-        self._sender = sender
+    def __init__(self, context: MotionContext, ramps: Ramps, supervisor: Supervisor,
+                 motion: Motion) -> None:
+        self._node = context.node
+        self._robot_slot = context.robot_slot
+        self._arm = context.arm
+        self._goals = context.goals
+        self._sender = context.sender
         self._ramps = ramps
         self._supervisor = supervisor
         self._motion = motion
-        node.create_service(SetBool, '~/pause', self._on_call)
+        self._node.create_service(SetBool, '~/pause', self._on_call)
 
     def _on_call(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         try:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from time import monotonic
 
 import numpy as np
-from rclpy.node import Node
 
 from ik_node.base.errors import IkNodeError, Reason
 from ik_node.collision.distances.certificate import Contact
@@ -23,12 +22,12 @@ from ik_node.motion.change.path_pace import plan_free_stop
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
-from ik_node.node.execution.outputs import Late, Output
-from ik_node.node.execution.trajectory_sender import SEND_SHARE, TrajectorySender
+from ik_node.node.execution.context import MotionContext
+from ik_node.node.execution.outputs import Late
+from ik_node.node.execution.trajectory_sender import SEND_SHARE
 from ik_node.node.goals.goal import GoalTask, Steps
-from ik_node.node.goals.queue import GoalQueue, WATCH_PERIOD_S
-from ik_node.node.robot.robot import Robot, RobotSlot
-from ik_node.node.state.arm_state import ArmState
+from ik_node.node.goals.queue import WATCH_PERIOD_S
+from ik_node.node.robot.robot import Robot
 from ik_node.ros.messages.status_messages import GoalState, JOG_KIND, STREAM_KIND
 from ik_node.ros.middleware.clocks import steady_clock
 
@@ -40,17 +39,16 @@ Ramp = Callable[[StartState, MotionLimits], Trajectory]
 class Ramps:
     """Plans and sends ramps to rest, and watches whether the controller gets them."""
 
-    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, output: Output,
-                 goals: GoalQueue, sender: TrajectorySender) -> None:
-        self._node = node
-        self._robot_slot = robot_slot
-        self._arm = arm
-        self._output = output
-        self._goals = goals
-        self._sender = sender
+    def __init__(self, context: MotionContext) -> None:
+        self._node = context.node
+        self._robot_slot = context.robot_slot
+        self._arm = context.arm
+        self._output = context.output
+        self._goals = context.goals
+        self._sender = context.sender
         self._ramp: ActiveTrajectory | None = None  # the last one that was the fastest
-        self._ramp_timer = node.create_timer(WATCH_PERIOD_S, self._watch_ramp,
-                                             clock=steady_clock())
+        self._ramp_timer = self._node.create_timer(WATCH_PERIOD_S, self._watch_ramp,
+                                                   clock=steady_clock())
         self._ramp_timer.cancel()
 
     # ---- before a motion ----------------------------------------------------

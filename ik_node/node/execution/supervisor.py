@@ -7,19 +7,15 @@ from __future__ import annotations
 from time import monotonic
 
 import numpy as np
-from rclpy.node import Node
 
 from ik_node.base.errors import IkNodeError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.change.monitor import Verdict
-from ik_node.node.execution.outputs import Output
+from ik_node.node.execution.context import MotionContext
 from ik_node.node.execution.ramps import Ramps
-from ik_node.node.execution.trajectory_sender import TrajectorySender
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.plans import LEFT_OUT_TURNS
-from ik_node.node.goals.queue import GoalQueue
-from ik_node.node.robot.robot import Robot, RobotSlot
-from ik_node.node.state.arm_state import ArmState
+from ik_node.node.robot.robot import Robot
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.solver.goal import Goal
 
@@ -32,14 +28,13 @@ MANAGED_REASONS = Reason.NOT_MOVING, Reason.REFUSED, Reason.INTERRUPTED
 class Supervisor:
     """Judges motions by the joint states, and by what the controller reports."""
 
-    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, output: Output,
-                 goals: GoalQueue, sender: TrajectorySender, ramps: Ramps) -> None:
-        self._node = node
-        self._robot_slot = robot_slot
-        self._arm = arm
-        self._output = output
-        self._goals = goals
-        self._sender = sender
+    def __init__(self, context: MotionContext, ramps: Ramps) -> None:
+        self._node = context.node
+        self._robot_slot = context.robot_slot
+        self._arm = context.arm
+        self._output = context.output
+        self._goals = context.goals
+        self._sender = context.sender
         self._ramps = ramps
 
     def supervise(self, task: GoalTask) -> Steps:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic, time_ns
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
@@ -22,8 +22,8 @@ UNCHECKED_ANSWERS = 500  # between two checks whether readers keep up
 MAX_HOLDBACK_S = 5.0  # for a reader that does not read
 BASE_36_DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
 
-OnReport = Callable[[GoalTask, str], None]
-OnFinal = Callable[[str, GoalTask, Reason, str], None]
+# Called with the identifier of a goal, the goal, the reason and the sentence.
+Listener = Callable[[str, GoalTask, Reason, str], None]
 
 
 def in_base_36(number: int) -> str:
@@ -50,22 +50,18 @@ class StatusReporter:
         Returns whether another node of the same name answers goals that were not begun here.
     not_checked : callable
         Returns which links are not checked for collisions; '' if all are.
-    on_report : callable
-        Called after each answer, with the goal and the sentence.
-    on_final : callable
-        Called after each final answer, with the identifier of the goal, the goal, the reason and
-        the sentence.
+    listeners : sequence of callable
+        Called in turn after each answer.
 
     """
 
     def __init__(self, node: Node, another_answers: Callable[[], bool] = lambda: False,
                  not_checked: Callable[[], str] = lambda: '',
-                 on_report: OnReport = lambda _task, _sentence: None,
-                 on_final: OnFinal = lambda *_: None) -> None:
+                 listeners: Sequence[Listener] = ()) -> None:
         self._node = node
         self._another_answers = another_answers
         self._not_checked = not_checked
-        self._on_report, self._on_final = on_report, on_final
+        self._listeners = listeners
         self._publisher = AnswerPublisher(node, '~/answers', MANY_ANSWERS_QOS, '~/status')
         self.outcomes: Counter[str] = Counter()  # final answers by their reason
         self._given, self._all_there = 0, monotonic()
@@ -121,9 +117,9 @@ class StatusReporter:
             logger.warning(text)
         else:
             logger.error(text)
-        self._on_report(task, sentence)
+        for listener in self._listeners:
+            listener(self.id_of(task), task, reason, sentence)
         if task.final:
-            self._on_final(self.id_of(task), task, reason, sentence)
             task.on_final(task, reason, sentence)
 
     def keeps_up(self) -> bool:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
@@ -17,7 +17,7 @@ from builtin_interfaces.msg import Time
 from rclpy.node import Node
 
 from ik_node.base.errors import IkNodeError, Reason
-from ik_node.node.goals.answers import OnFinal, OnReport, StatusReporter
+from ik_node.node.goals.answers import Listener, StatusReporter
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.robot.robot import RobotSlot
 from ik_node.node.state.duplicate_names import DuplicateNames
@@ -129,7 +129,7 @@ class GoalQueue:
     ----------
     waits_for_scene : callable
         Returns whether a goal has to wait for a scene that came before it.
-    not_checked, on_report, on_final : callable
+    not_checked, listeners
         As for :class:`ik_node.node.goals.answers.StatusReporter`.
 
     """
@@ -138,8 +138,7 @@ class GoalQueue:
                  duplicates: DuplicateNames,
                  waits_for_scene: Callable[[GoalTask], bool] = lambda _task: False,
                  not_checked: Callable[[], str] = lambda: '',
-                 on_report: OnReport = lambda _task, _sentence: None,
-                 on_final: OnFinal = lambda *_: None) -> None:
+                 listeners: Sequence[Listener] = ()) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._active_flag = active_flag
@@ -155,8 +154,7 @@ class GoalQueue:
         # Runs long work in slices, here and in the subscriptions.
         self.work_queue = WorkQueue(node)
         self.count = 0
-        self.status = StatusReporter(node, duplicates.another_answers, not_checked, on_report,
-                                     on_final)
+        self.status = StatusReporter(node, duplicates.another_answers, not_checked, listeners)
         self._timer = node.create_timer(WATCH_PERIOD_S, self._tick,
                                         clock=steady_clock())
         self._timer.cancel()

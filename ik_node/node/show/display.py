@@ -135,7 +135,7 @@ class Display:
 
     # ---- goals --------------------------------------------------------------
 
-    def on_report(self, task: GoalTask, sentence: str) -> None:
+    def on_answer(self, _goal_id: str, task: GoalTask, _reason: Reason, sentence: str) -> None:
         """Show a goal that was answered."""
         robot = self._robot_slot.robot
         if robot is None or task.state is GoalState.SUPERSEDED:
