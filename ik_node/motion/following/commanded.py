@@ -9,12 +9,12 @@ exact to 1e-9 s only, which would show as acceleration between points 0.1 ms apa
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, pairwise
-from math import ceil
+from itertools import pairwise
 
 import numpy as np
 
@@ -47,14 +47,14 @@ class Segment:
         """Return the states (K, 3, n) at times (ns)."""
         states = np.empty((len(times), *self.state.shape))
         plan_states(self.limits, self.state, self.plan,
-                    np.array([1e-9 * (time - self.begin) for time in times]), states)
+                    1e-9 * (np.array(times) - self.begin), states)
         return states
 
     @cached_property
     def switches(self) -> list[int]:
-        """Return when (ns) its jerk switches; the last is its end."""
-        return [self.begin + ceil(1e9 * t)
-                for t in plan_switches(self.limits, self.state, self.plan)]
+        """Return when (ns) its jerk switches, ascending; the last is its end."""
+        after = np.ceil(1e9 * plan_switches(self.limits, self.state, self.plan))
+        return (self.begin + after.astype(np.int64)).tolist()
 
 
 class CommandedMotion:
@@ -90,29 +90,26 @@ class CommandedMotion:
 
     def advance(self, head: int) -> None:
         """Move the head along the last segment to a time (ns)."""
-        self.state, self.head = self._segments[-1].states_at([head])[0], head
+        if head != self.head:
+            self.state, self.head = self._segments[-1].states_at([head])[0], head
 
     def append(self, segment: Segment) -> None:
         """Add a segment, which begins at the head."""
         self._segments.append(segment)
 
-    def at(self, time: int) -> np.ndarray:
-        """Return the state (3, n) that is commanded at a time (ns)."""
-        return self.states_at([time])[0]
-
-    def states_at(self, times: Sequence[int]) -> np.ndarray:
-        """Return the states (K, 3, n) that are commanded at one or more times (ns)."""
-        return np.concatenate([
-            self._earlier_states(list(group)) if segment is None
-            else segment.states_at(list(group))
-            for segment, group in groupby(times, self._segment_at)])
-
-    def _segment_at(self, time: int) -> Segment | None:
-        """Return the segment that is commanded at a time (ns); None before the first."""
+    def states_at(self, times: list[int]) -> np.ndarray:
+        """Return the states (K, 3, n) that are commanded at ascending times (ns)."""
+        found, left = [], times
         for segment in reversed(self._segments):
-            if segment.begin <= time:
-                return segment
-        return None
+            first = bisect_left(left, segment.begin)
+            if first < len(left):
+                found.append(segment.states_at(left[first:]))
+                left = left[:first]
+            if not left:
+                break
+        else:
+            found.append(self._earlier_states(left))
+        return np.concatenate(found[::-1])
 
     def _earlier_states(self, times: Sequence[int]) -> np.ndarray:
         """Return the states (K, 3, n) at times (ns) before the first segment."""
@@ -131,7 +128,7 @@ class CommandedMotion:
         for after, segment in pairwise(reversed(self._segments)):
             if after.begin <= first:
                 break
-            found += [*(t for t in segment.switches if t < after.begin), after.begin]
+            found += [*segment.switches[:bisect_left(segment.switches, after.begin)], after.begin]
         begin = self._segments[0].begin
         if self._before is not None and first < begin:
             began, trajectory = nanoseconds(self._before.began), self._before.trajectory
@@ -139,15 +136,12 @@ class CommandedMotion:
                       if began + t < begin]
         elif self._before is None:
             first = max(first, begin)
-        return _spaced([first, *(t for t in sorted(found) if t > first)])
-
-
-def _spaced(times: list[int]) -> list[int]:
-    spaced = times[:1]
-    for t in times[1:]:
-        if t > spaced[-1]:
-            spaced.append(max(t, spaced[-1] + MIN_SPACING_NS))
-    return spaced
+        spaced = [first]
+        for t in sorted(found):
+            if t > first:
+                first = max(t, first + MIN_SPACING_NS)
+                spaced.append(first)
+        return spaced
 
 
 def _state_on(active: ActiveTrajectory, time: int) -> np.ndarray:

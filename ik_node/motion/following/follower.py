@@ -9,6 +9,7 @@ controller ends at rest, so that the arm stops within its limits if no other fol
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import ClassVar
 
 import numpy as np
@@ -410,9 +411,9 @@ class Follower:
                                   'first')
         times = commanded.point_times(zero + MIN_SPACING_NS if self.options.joins
                                       else commanded.head)
-        states = commanded.states_at(times)
+        states = commanded.states_at([zero, *times])
         states[-1, 1:] = 0.0
-        lead_points = max(sum(t <= commanded.last_begin for t in times), 1)
-        return Trajectory(self.chain.joint_names, MotionState(*commanded.at(zero)),
-                          1e-9 * (np.array(times) - zero), states[:, 0], states[:, 1],
-                          states[:, 2], lead_points)
+        q, qd, qdd = states[1:].swapaxes(0, 1)
+        return Trajectory(self.chain.joint_names, MotionState(*states[0]),
+                          1e-9 * (np.array(times) - zero), q, qd, qdd,
+                          max(bisect_right(times, commanded.last_begin), 1))
