@@ -3,7 +3,6 @@
 """
 Objects that come by topic or from MoveIt become the scene of the collision check.
 
-    message_reader         Large messages, read so that all else goes on
     moveit_scene_messages  Objects from and to the messages of MoveIt
     scene_changes          A changed scene is made, checked against the motion under way, and used
     scene_draft            The scene that messages would make

@@ -16,7 +16,6 @@ from typing import Any
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from rclpy.task import Future
 
@@ -239,7 +238,7 @@ class SceneChanges:
             return False
         for message in messages:
             try:
-                parts += message.topic.parts(message.read(deserialize_message))
+                parts += message.topic.parts(message.read())
             except ParameterError:
                 continue  # the complaint follows
         return parts <= SMALL_SCENE_PARTS

@@ -24,7 +24,6 @@ from ik_node.model.description.mesh_files import mesh_search
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.node.robot.robot import Robot
 from ik_node.node.robot.settings import Settings
-from ik_node.node.scene.message_reader import read_message
 from ik_node.node.state.clocks import StampCheck
 from ik_node.node.state.frames import Frames, NotYet
 
@@ -131,11 +130,11 @@ class SceneMessage:
     complaint: str = ''
     remark: str = ''
 
-    def read(self, read: Callable[[bytes, type], Any] = read_message) -> Any:
+    def read(self) -> Any:
         """Return the message; raise ParameterError if its bytes are none."""
         if isinstance(self.given, bytes):
             try:
-                self.given = read(self.given, self.topic.kind)
+                self.given = deserialize_message(self.given, self.topic.kind)
             except Exception:  # noqa: BLE001 - rclpy names no errors of its own
                 raise ParameterError(
                     f'it cannot be read as a {self.topic.kind.__name__}; is its sender built for '
@@ -145,7 +144,7 @@ class SceneMessage:
     def answer(self) -> None:
         """Answer it; one that cannot be read is answered as an empty one."""
         try:
-            message = self.read(deserialize_message)
+            message = self.read()
         except ParameterError:
             message = self.topic.kind()
         self.topic.answer(message, self.complaint, self.remark)
