@@ -6,6 +6,7 @@ Joint states that are missing, wrong, odd or contradict one another, and arms th
 The test publishes them, and takes trajectories as a controller that does nothing with them.
 """
 
+from itertools import cycle
 import math
 from math import pi
 from time import monotonic
@@ -212,18 +213,17 @@ def begins_at(probe, q) -> None:
                    'joints missing, twice or of other names, NaN, names and positions of other '
                    'lengths, far outside the limits, impossible velocity',
                    'goals are refused with what is wrong until good ones come')
-@pytest.mark.parametrize('positions, velocities, reason, words', [
-    ([math.nan, *READY[1:]], [0.0] * 6, 'STATE_INVALID', "left out: 'joint_1' is nan"),
-    ([0.0, 3.0, *READY[2:]], [0.0] * 6, 'START_OUT_OF_LIMITS', "'joint_2' stands at 3, 0.8 rad"),
-    (READY, [0.0, 100.0, *[0.0] * 4], 'STATE_INVALID', "'joint_2' reports a velocity")])
-def test_bad_joint_states(alone, positions, velocities, reason, words):
-    """Each is answered with what is wrong; good states afterwards are taken."""
+@pytest.mark.parametrize('positions, velocities, reason', [
+    ([math.nan, *READY[1:]], [0.0] * 6, 'STATE_INVALID'),
+    ([0.0, 3.0, *READY[2:]], [0.0] * 6, 'START_OUT_OF_LIMITS'),
+    (READY, [0.0, 100.0, *[0.0] * 4], 'STATE_INVALID')], ids=['nan', 'outside', 'velocity'])
+def test_bad_joint_states(alone, positions, velocities, reason):
+    """A goal is refused; with good states it is taken."""
     timer = tell(alone, lambda: (positions, velocities))
     alone.spin_for(1.2)  # a leap of what was told before is remembered for a second
     answer = ask(alone)
     assert (answer['state'], answer['reason']) == ('rejected', reason)
-    assert words in answer['message'] and not alone.trajectories
-    alone.wait(lambda: reason in alone.node.output, what='a line on the log')
+    assert not alone.trajectories
     cease(alone, timer)
     tell(alone, READY)
     alone.spin_for(1.5)
@@ -255,6 +255,7 @@ def test_dropped_messages_are_reported_periodically(alone):
                         if pair.key == 'joint_state_messages_left_out')) if health else 0
 
     alone.wait(lambda: '/ik_node: health' in alone.health)
+    tips = len(alone.tip_poses)
     before, said, start = left_out(), alone.node.output.count('is left out in whole or part'), \
         monotonic()
     alone.timers_made.append(alone.create_timer(
@@ -263,39 +264,20 @@ def test_dropped_messages_are_reported_periodically(alone):
     alone.wait(lambda: 'part: it has 6 names and 4 positions' in alone.node.output)
     assert alone.node.output.count('is left out in whole or part') - said \
         <= 1 + (monotonic() - start) / 5.0
+    assert len(alone.tip_poses) == tips  # no pose of joints that were not taken
 
 
 @pytest.mark.fault('joint states', 'a joint beside the arm has no position (NaN), as wheels have',
                    'those of the arm count; one that the robot does not have is not spoken of')
-@pytest.mark.parametrize('name, there', [('wheel', True), ('castor', False)])
-def test_a_joint_without_a_position(alone, name, there):
+def test_a_joint_without_a_position(alone):
     """The pose of the tip is published, and goals are taken."""
     count = len(alone.tip_poses)
-    tell(alone, [math.nan, *READY], names=[name, *NAMES])
+    tell(alone, [math.nan, math.nan, *READY], names=['castor', 'wheel', *NAMES])
     alone.wait(lambda: len(alone.tip_poses) > count + 5, what='poses of the tip')
     begins_at(alone, READY)
-    said = f'part: {name!r} is nan'
-    if there:  # once in 5 s, whatever it is about
-        alone.wait(lambda: said in alone.node.output, what=said)
-    assert (said in alone.node.output) == there
-
-
-@pytest.mark.nightly
-def test_dropped_messages_do_not_move_the_tip(alone):
-    """No pose has the stamp of a message whose joints were not taken."""
-    alone.change(state__timeout=5.0)
-    timer = tell(alone, READY)
-    count = len(alone.tip_poses)
-    alone.wait(lambda: len(alone.tip_poses) > count + 5, what='poses of the tip')
-    cease(alone, timer)
-    alone.spin_for(0.2)
-    count = len(alone.tip_poses)
-    timer = tell(alone, READY[:4], velocities=False)
-    alone.spin_for(0.5)
-    assert len(alone.tip_poses) == count
-    cease(alone, timer)
-    tell(alone, READY)
-    alone.wait(lambda: len(alone.tip_poses) > count, what='poses of the tip again')
+    # Once in 5 s, whatever it is about.
+    alone.wait(lambda: "part: 'wheel' is nan" in alone.node.output, what='the wheel')
+    assert 'castor' not in alone.node.output
 
 
 @pytest.mark.fault('joint states', 'half of the joints stop coming',
@@ -436,18 +418,6 @@ def test_stop_of_an_arm_that_is_slower_than_planned(alone):
     assert not any(ramp[-1].velocities)
 
 
-@pytest.mark.nightly
-def test_arm_that_stops_short(alone):
-    """A motion that ends before its goal is told with the joint and the distance."""
-    alone.change(watch__settle_timeout=0.5)
-    follow(alone, share=0.5)
-    alone.spin_for(0.5)
-    answer = ask(alone)
-    assert (answer['state'], answer['reason']) == ('failed', 'OFF_TARGET')
-    assert 'joint_' in answer['message']
-    assert float(answer['measured_position_error_m']) > 0.01
-
-
 def test_joint_states_lost_in_motion(alone):
     """If nobody knows where the arm ended, that is what is said."""
     alone.change(watch__settle_timeout=0.5)
@@ -541,19 +511,13 @@ def test_another_turn(alone):
     assert abs(alone.trajectories[-1].points[-1].positions[5] - turns[5]) < 1e-9
 
 
-NOW = 1_700_000_000
-
-
 @pytest.mark.fault('joint states',
                    'stamps that are zero, of the past, of the future, or go backwards',
                    'the time of receipt counts; goals are taken')
-@pytest.mark.parametrize('stamp', [
-    Time, lambda: Time(sec=1), lambda: Time(sec=2**31 - 1),
-    lambda: Time(sec=NOW - int(monotonic()), nanosec=500_000_000)],
-    ids=['zero', 'past', 'future', 'backwards'])
-def test_odd_stamps(alone, stamp):
+def test_odd_stamps(alone):
     """It is known when they came."""
-    tell(alone, READY, stamp=stamp)
+    stamps = cycle([Time(), Time(sec=1), Time(sec=2**31 - 1)])
+    tell(alone, READY, stamp=lambda: next(stamps))
     alone.spin_for(0.5)
     begins_at(alone, READY)
 
@@ -587,13 +551,11 @@ def test_no_velocities(alone):
 
 @pytest.mark.fault('joint states', 'published best effort, as sensors are, or reliable',
                    'both are heard')
-@pytest.mark.parametrize('policy, moved', [(ReliabilityPolicy.BEST_EFFORT, -0.3),
-                                           (ReliabilityPolicy.RELIABLE, -0.6)])
-def test_any_reliability(alone, policy, moved):
-    """The node asks for no more than it needs; each is told elsewhere, away from old plans."""
-    q = np.array(READY) + moved
+def test_any_reliability(alone):
+    """The node asks for no more than it needs; all other tests tell them reliably."""
+    q = np.array(READY) - 0.3  # away from old plans
     publisher = alone.create_publisher(JointState, 'joint_states', QoSProfile(
-        depth=1, reliability=policy))
+        depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
     alone.wait(publisher.get_subscription_count)
     timer = tell(alone, q, publisher=publisher)
     alone.spin_for(0.5)
