@@ -72,6 +72,13 @@ def running(folder, node=None, sims=SIMULATED, script='', **sim):
             yield probe
 
 
+def begins_anew(probe):
+    """Forget what was recorded, and wait for new states of both controllers."""
+    for seen in (probe.statuses, probe.states, *probe.sent.values()):
+        seen.clear()
+    probe.wait(lambda: probe.positions() is not None)
+
+
 def _hears_states(probe):
     """Return whether the node hears all joint states, too: nothing is sent for this goal."""
     return probe.final(probe.send_posture(READY))['reason'] not in ('STATE_MISSING',

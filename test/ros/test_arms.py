@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms and two simulated controllers as processes: one clock, no collision, one answer."""
 
-from arms_rig import READY, running, SIMULATED
+from arms_rig import begins_anew, READY, running, SIMULATED
 from geometry_msgs.msg import Pose, PoseArray
 from harness import once_each, reasons
 import numpy as np
@@ -72,13 +72,6 @@ def assert_apart(probe):
     judge = oracle(model())
     for q in Q[::max(1, len(Q) // 15)]:
         assert (judge.distances(q) > model().margins - 3e-6).all()
-
-
-def begins_anew(probe):
-    """Forget what was recorded, and wait for new states of both controllers."""
-    for seen in (probe.statuses, probe.states, *probe.sent.values()):
-        seen.clear()
-    probe.wait(lambda: probe.positions() is not None)
 
 
 def test_both_controllers_move_on_one_clock(arms):

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import signal
 from time import monotonic
 
-from arms_rig import ArmsProbe, controllers, READY, running, SIMULATED, URDF
+from arms_rig import ArmsProbe, begins_anew, controllers, READY, running, SIMULATED, URDF
 from geometry_msgs.msg import Pose, PoseArray
 from geometry_oracle import Oracle
 from harness import COLD_START, NOT_BUILT, process, reasons
@@ -25,19 +25,6 @@ from ik_node.ros.messages.conversion import fill_pose
 from ik_node.ros.middleware.handshake import greet
 
 
-@pytest.mark.fault('controller', 'one of two controllers ignores its trajectory',
-                   'all arms are stopped, and the goal fails with the joint and its controller')
-def test_if_one_arm_does_not_follow_all_stop(tmp_path):
-    with running(tmp_path, right_controller={'silent': True}) as probe:
-        stamp = probe.send_posture(both(pan=0.8, lift=-0.4, elbow=0.2, torso=0.8))
-        answer = probe.final(stamp)
-        assert (answer['state'], answer['reason']) == ('failed', 'OFF_TRACK'), answer
-        assert "out of step: 'right_" in answer['message']
-        assert "of 'right_controller' is " in answer['message']
-        assert 'all arms come to rest in' in answer['message']
-        probe.wait(lambda: len(probe.sent['left_controller']) == 2, what='the stop')
-
-
 @pytest.mark.skipif(find_spec('controller_manager_msgs') is None, reason=NOT_BUILT)
 def test_an_inactive_controller_is_named(tmp_path):
     """The arm whose controller is inactive is named, and how it is activated."""
@@ -53,28 +40,6 @@ def test_an_inactive_controller_is_named(tmp_path):
             '/controller_manager right_controller active')
 
 
-NO_STOP = """
-from ik_node.base.errors import TrajectoryError
-from ik_node.node.arms import arms_motion
-def no_stop(*arguments):
-    raise TrajectoryError('the test wants none')
-arms_motion.plan_free_stop = no_stop
-"""
-SLOW_STOP = """
-from time import sleep
-from ik_node.node.arms import arms_motion
-plan = arms_motion.plan_free_stop
-def slow(*arguments):
-    print('a stop is planned', flush=True)
-    if arms_motion.plan_free_stop is slow:
-        arms_motion.plan_free_stop = plan_again
-        sleep(0.08)
-    return plan(*arguments)
-def plan_again(*arguments):
-    print('a stop is planned', flush=True)
-    return plan(*arguments)
-arms_motion.plan_free_stop = slow
-"""
 LATE_STOPS = """
 from time import sleep
 from ik_node.node.arms import arms_motion
@@ -94,9 +59,15 @@ arms_node.JointStates.take = slow
 """
 
 
+def elsewhere(probe):
+    """Return a posture to which both arms move for a while."""
+    return max((READY, both(pan=0.8, lift=-0.4, elbow=0.2, torso=0.8)),
+               key=lambda q: np.abs(probe.positions() - q).max())
+
+
 def moving(probe):
     """Send a goal; return its stamp when both arms move."""
-    stamp = probe.send_posture(both(pan=0.8, lift=-0.4, elbow=0.2, torso=0.8))
+    stamp = probe.send_posture(elsewhere(probe))
     probe.wait(lambda: probe.answers(stamp), COLD_START, 'an answer')
     first = probe.answers(stamp)[0]
     assert first['state'] == 'accepted', first['message']
@@ -105,54 +76,29 @@ def moving(probe):
     return stamp
 
 
-@pytest.mark.fault('controller', 'a stop of several arms for which no motion is found',
-                   'the service says so; the goal goes on to its one answer')
-def test_a_stop_that_cannot_be_planned_is_no_success(tmp_path):
-    goes_on_in_spite_of_a_stop(tmp_path, 0.3, NO_STOP, 'the test wants none')
-
-
-def goes_on_in_spite_of_a_stop(folder, velocity_scale, script, sentence, **controllers):
+def goes_on_in_spite_of_a_stop(probe, sentence):
     """Check that ~/stop says why there is none, and that nothing else is sent."""
-    with running(folder, {'motion.velocity_scale': velocity_scale}, script=script,
-                 **controllers) as probe:
-        stamp = moving(probe)
-        waiting = probe.send_posture(READY)
-        probe.spin_for(0.1)
-        stopped = probe.call(probe.stopping)
-        assert not stopped.success and sentence in stopped.message
-        assert reasons(probe, waiting) == ['STOPPED']  # though the other goes on
-        assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED']
-        assert all(len(sent) == 1 for sent in probe.sent.values())
-
-
-@pytest.mark.fault('time and load', 'a stop of several arms is planned too late to be joined',
-                   'it is planned again, to leave the motion later')
-def test_a_stop_that_is_late_is_planned_again(tmp_path):
-    with running(tmp_path, {'motion.velocity_scale': 0.3}, script=SLOW_STOP) as probe:
-        stamp = moving(probe)
-        assert probe.call(probe.stopping).success
-        assert probe.final(stamp)['reason'] == 'STOPPED'
-        assert probe.node.output.count('a stop is planned') == 2
-        left, right = (probe.sent[name][-1] for name in SIMULATED)
-        assert left.header.stamp == right.header.stamp
+    stamp = moving(probe)
+    waiting = probe.send_posture(READY)
+    probe.spin_for(0.1)
+    stopped = probe.call(probe.stopping)
+    assert not stopped.success and sentence in stopped.message
+    assert reasons(probe, waiting) == ['STOPPED']  # though the other goes on
+    assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED']
+    assert all(len(sent) == 1 for sent in probe.sent.values())
 
 
 @pytest.mark.fault('time and load', 'no stop of several arms is planned in time',
                    'none is sent, as the arms would jump to it; the service says so, and the goal '
                    'goes on to its one answer')
-@pytest.mark.nightly
-def test_a_stop_that_is_late_each_time_is_not_sent(tmp_path):
-    goes_on_in_spite_of_a_stop(tmp_path, 0.15, LATE_STOPS, 'not planned within 0.4 s')
-
-
 @pytest.mark.fault('time and load', 'joint states of several arms wait while a node is busy',
                    'they are as old as they are; the arms are not taken for late')
 def test_joint_states_that_waited_are_as_old_as_they_are(tmp_path):
     """Those of a second wait, and are read one by one while the arms are watched."""
     rarely = {'rate': 8.0}
-    goes_on_in_spite_of_a_stop(tmp_path, 0.15, LATE_STOPS + SLOW_STATES,
-                               'not planned within 0.4 s', left_controller=rarely,
-                               right_controller=rarely)
+    with running(tmp_path, {'motion.velocity_scale': 0.15}, script=LATE_STOPS + SLOW_STATES,
+                 left_controller=rarely, right_controller=rarely) as probe:
+        goes_on_in_spite_of_a_stop(probe, 'not planned within 0.4 s')
 
 
 # A ball that comes down to where the left arm passes.
@@ -212,54 +158,6 @@ def test_a_motion_that_nearly_ends_before_a_joint_is_judged_as_ever(tmp_path):
             probe.spin_for(0.05)
         assert reasons(probe, stamp) == ['ACCEPTED', 'REACHED'], probe.final(stamp)
         assert "'gate_slide' may be anywhere" in probe.node.output
-
-
-LOST = """
-from math import inf
-from time import monotonic
-from ik_node.node.execution.outputs import TopicOutput
-send, began = TopicOutput.send, {}
-def lossy(output, trajectory, stamp=None, before=inf):
-    if 'right' in output.name:
-        since = began.setdefault(stamp, monotonic())
-        if len(began) == %d and monotonic() < since + 0.3:
-            return
-    send(output, trajectory, stamp, before)
-TopicOutput.send = lossy
-"""
-
-
-@pytest.mark.fault('controller', 'one of two controllers does not get the ramp to rest',
-                   'joint states show it, and it gets another one')
-def test_a_ramp_that_one_arm_does_not_get(tmp_path):
-    with running(tmp_path, {'motion.velocity_scale': 0.5}, script=LOST % 2) as probe:
-        stamp = probe.send_posture(both(pan=1.5, lift=-0.4, elbow=0.2, torso=0.8))
-        start = probe.positions()
-        probe.wait(lambda: np.abs(probe.positions() - start).max() > 0.1, what='motion')
-        assert probe.call(probe.stopping).success
-        assert probe.final(stamp)['reason'] == 'STOPPED'
-        probe.spin_for(2.0)
-        resting = probe.positions()
-        probe.spin_for(0.3)
-        assert np.abs(probe.positions() - resting).max() < 1e-6
-        first = probe.sent['right_controller'][0]
-        right = [TREE.joint_names.index(name) for name in first.joint_names]
-        assert np.abs(resting[right] - first.points[-1].positions).max() > 0.3, 'it went on'
-        assert "'right_controller' had not got the ramp to rest" in probe.node.output
-
-
-@pytest.mark.fault('controller', 'one of two controllers does not get the trajectory of a goal',
-                   'the other is stopped, and the arm that stood stays where it is')
-def test_a_trajectory_that_one_arm_does_not_get(tmp_path):
-    with running(tmp_path, script=LOST % 1) as probe:
-        start, right = probe.positions(), ['right' in name for name in TREE.joint_names]
-        stamp = probe.send_posture(both(pan=0.8, lift=-0.4, elbow=0.2, torso=0.8))
-        assert probe.final(stamp)['reason'] == 'OFF_TRACK'
-        probe.spin_for(2.0)
-        moved = np.abs(np.array([state.position for _, state in probe.states
-                                 if 'right_elbow' in state.name])
-                       - start[right]).max()
-        assert moved < 1e-3, moved
 
 
 def test_a_stop_before_the_begin_keeps_both_arms_where_they_are(tmp_path):
@@ -369,3 +267,122 @@ def test_wrong_parameters_are_said_at_the_start(tmp_path, wrong, words):
     with process('ik_arms', tmp_path, {'urdf_file': URDF, **given, **wrong}) as node:
         assert node.wait(COLD_START) == 1
         assert words in node.output
+
+
+# ---- one node, which all others share ----------------------------------------------------
+
+# What the node does wrong is in a file, which tests write.
+FAULTS = """
+from math import inf
+from pathlib import Path
+from time import monotonic, sleep
+from ik_node.base.errors import TrajectoryError
+from ik_node.node.arms import arms_motion
+from ik_node.node.execution.outputs import TopicOutput
+fault, plan, send, began = Path({!r}), arms_motion.plan_free_stop, TopicOutput.send, {{}}
+def plan_stop(*arguments):
+    print('a stop is planned', flush=True)
+    wanted = fault.read_text()
+    if wanted == 'no stop':
+        raise TrajectoryError('the test wants none')
+    if wanted == 'slow stop':
+        fault.write_text('')
+        sleep(0.08)
+    return plan(*arguments)
+def lossy(output, trajectory, stamp=None, before=inf):
+    wanted = fault.read_text()
+    if 'right' in output.name and wanted.startswith('lose'):
+        stamps = began.setdefault(wanted, {{}})
+        since = stamps.setdefault(stamp, monotonic())
+        if len(stamps) == int(wanted.split()[1]) and monotonic() < since + 0.3:
+            return
+    send(output, trajectory, stamp, before)
+arms_motion.plan_free_stop, TopicOutput.send = plan_stop, lossy
+"""
+
+
+@pytest.fixture(scope='module')
+def shared(tmp_path_factory):
+    """Run a node that goes wrong when it is told to, and both controllers."""
+    folder = tmp_path_factory.mktemp('arms')
+    fault = folder / 'fault'
+    fault.write_text('')
+    with running(folder, {'motion.velocity_scale': 0.3},
+                 script=FAULTS.format(str(fault))) as probe:
+        probe.fault = fault
+        yield probe
+
+
+@pytest.fixture
+def arms(shared):
+    """Lend it, with both arms at rest somewhere."""
+    begins_anew(shared)
+    yield shared
+    shared.fault.write_text('')
+    shared.spin_for(0.5)  # a ramp is repeated until it begins
+    assert shared.set_parameters('/right_controller', {'silent': False}).successful
+
+
+@pytest.mark.fault('controller', 'one of two controllers ignores its trajectory',
+                   'all arms are stopped, and the goal fails with the joint and its controller')
+def test_if_one_arm_does_not_follow_all_stop(arms):
+    arms.set_parameters('/right_controller', {'silent': True})
+    stamp = arms.send_posture(elsewhere(arms))
+    answer = arms.final(stamp)
+    assert (answer['state'], answer['reason']) == ('failed', 'OFF_TRACK'), answer
+    assert "out of step: 'right_" in answer['message']
+    assert "of 'right_controller' is " in answer['message']
+    assert 'all arms come to rest in' in answer['message']
+    arms.wait(lambda: len(arms.sent['left_controller']) == 2, what='the stop')
+
+
+@pytest.mark.fault('controller', 'a stop of several arms for which no motion is found',
+                   'the service says so; the goal goes on to its one answer')
+def test_a_stop_that_cannot_be_planned_is_no_success(arms):
+    arms.fault.write_text('no stop')
+    goes_on_in_spite_of_a_stop(arms, 'the test wants none')
+
+
+@pytest.mark.fault('time and load', 'a stop of several arms is planned too late to be joined',
+                   'it is planned again, to leave the motion later')
+def test_a_stop_that_is_late_is_planned_again(arms):
+    said = arms.node.output.count('a stop is planned')
+    arms.fault.write_text('slow stop')
+    stamp = moving(arms)
+    assert arms.call(arms.stopping).success
+    assert arms.final(stamp)['reason'] == 'STOPPED'
+    assert arms.node.output.count('a stop is planned') == said + 2
+    left, right = (arms.sent[name][-1] for name in SIMULATED)
+    assert left.header.stamp == right.header.stamp
+
+
+@pytest.mark.fault('controller', 'one of two controllers does not get the ramp to rest',
+                   'joint states show it, and it gets another one')
+def test_a_ramp_that_one_arm_does_not_get(arms):
+    arms.fault.write_text('lose 2')
+    stamp = arms.send_posture(both(pan=1.5, lift=-0.4, elbow=0.2, torso=0.8))
+    start = arms.positions()
+    arms.wait(lambda: np.abs(arms.positions() - start).max() > 0.1, what='motion')
+    assert arms.call(arms.stopping).success
+    assert arms.final(stamp)['reason'] == 'STOPPED'
+    arms.spin_for(1.5)
+    resting = arms.positions()
+    arms.spin_for(0.3)
+    assert np.abs(arms.positions() - resting).max() < 1e-6
+    first = arms.sent['right_controller'][0]
+    right = [TREE.joint_names.index(name) for name in first.joint_names]
+    assert np.abs(resting[right] - first.points[-1].positions).max() > 0.3, 'it went on'
+    assert "'right_controller' had not got the ramp to rest" in arms.node.output
+
+
+@pytest.mark.fault('controller', 'one of two controllers does not get the trajectory of a goal',
+                   'the other is stopped, and the arm that stood stays where it is')
+def test_a_trajectory_that_one_arm_does_not_get(arms):
+    arms.fault.write_text('lose 1')
+    start, right = arms.positions(), ['right' in name for name in TREE.joint_names]
+    stamp = arms.send_posture(elsewhere(arms))
+    assert arms.final(stamp)['reason'] == 'OFF_TRACK'
+    arms.spin_for(1.0)
+    moved = np.abs(np.array([state.position for _, state in arms.states
+                             if 'right_elbow' in state.name]) - start[right]).max()
+    assert moved < 1e-3, moved
