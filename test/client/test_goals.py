@@ -82,8 +82,19 @@ def test_tolerances_are_squared_in_the_covariance():
     kind, message = ARM.line(NEAR.homogeneous, free=['rz'])
     free = np.diag(np.reshape(message.pose.covariance, (6, 6)))
     assert kind == 'line' and not free[:5].any() and free[5] >= np.pi**2
-    with pytest.raises(ClientError, match="'x' is no axis"):
-        ARM.line(NEAR.homogeneous, free=['x'])
     other = pose_stamped(NEAR.homogeneous, 'table')
     with pytest.raises(ClientError, match='the poses of the arc are in the frames base, table'):
         ARM.arc(NEAR.homogeneous, other)
+    with pytest.raises(ClientError, match='of the path are in the frames base, table'):
+        ARM.path([other, NEAR.homogeneous], free=['rz'])
+
+
+@pytest.mark.parametrize('send', [
+    ARM.line, lambda pose, free: ARM.path([pose], free=free),
+    lambda pose, free: ARM.arc(pose, pose, free=free)], ids=['line', 'path', 'arc'])
+@pytest.mark.parametrize('free, words', [(['x'], "'x' is no axis"),
+                                         (['rz', 'rz'], 'more than once')])
+def test_free_axes_that_are_none(send, free, words):
+    """It is said at once, and nothing is sent."""
+    with pytest.raises(ClientError, match=words):
+        send(NEAR.homogeneous, free=free)
