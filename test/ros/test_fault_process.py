@@ -25,6 +25,7 @@ from harness import (
     pose,
     Process,
     process,
+    QUICK,
     READY,
     reasons,
     run_system,
@@ -71,12 +72,13 @@ def under_way(probe, q=AWAY) -> str:
                    'with and without a stamp; later ones are reached')
 def test_the_process_is_stopped(system):
     """It does not know how long it was away, and runs nothing old."""
+    assert system.set_parameters('/ik_node', {'goal.max_age': 2.0}).successful
     stamp = under_way(system)
     system.node.send(signal.SIGSTOP)
     system.wait(lambda: system.states and not any(system.states[-1][1].velocity))
     stale = system.send((0.4, 0.2, 0.4), DOWN)
     unstamped = system.send((0.4, 0.1, 0.4), DOWN, stamp=Time())
-    system.spin_for(6.0)
+    system.spin_for(3.0)
     system.node.send(signal.SIGCONT)
     for old in stale, unstamped:
         answer = system.final(old)
@@ -212,7 +214,7 @@ Dispatcher.compile = told
 def test_nothing_is_compiled_after_the_start(tmp_path, probe):
     """As the compiler itself tells."""
     with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
-            process('ik_node', tmp_path, {'urdf_file': ARM}, script=LISTEN) as node:
+            process('ik_node', tmp_path, {'urdf_file': ARM, **QUICK}, script=LISTEN) as node:
         probe.watch_motion()
         probe.wait_for_node()
         probe.wait_until_ready()

@@ -12,7 +12,6 @@ import rclpy
 from std_msgs.msg import Int64MultiArray
 import yaml
 
-NODE_LIMITS = {}  # a motion takes a while
 FAR = np.array(READY) + 0.8
 
 
@@ -29,14 +28,12 @@ def test_parameters(shared_system):
     values = yaml.safe_load(listed)
     assert code == 0 and values['solver.deadline'] == 0.1 and values['tool.frame'] == 'tcp'
     assert values['solver.preferred_positions'] is None
-    for name, given, value in (('motion.tool_speed', '1', 1.0), ('motion.tool_speed', '0', 0.0),
-                               ('tool.position', '[0, 0, 0.1]', [0.0, 0.0, 0.1]),
+    for name, given, value in (('motion.tool_speed', '0', 0.0), ('tool.frame', 'tip', 'tip'),
                                ('tool.position', '[0, 0, 0]', [0.0, 0.0, 0.0]),
-                               ('tool.frame', 'tip', 'tip'), ('tool.frame', 'tcp', 'tcp'),
-                               ('goal.max_age', '5e0', 5.0), ('path.partial', 'false', False)):
+                               ('goal.max_age', '6e0', 6.0), ('path.partial', 'false', False)):
         code, shown, _ = ran(shared_system, 'param', 'set', name, given)
         assert code == 0 and yaml.safe_load(shown) == value
-        assert yaml.safe_load(ran(shared_system, 'param', 'get', name)[1]) == value
+    assert yaml.safe_load(ran(shared_system, 'param', 'get', 'goal.max_age')[1]) == 6.0
 
 
 @pytest.mark.parametrize('arguments, code, words', [
@@ -100,7 +97,7 @@ def test_stop(shared_system):
     stamp = shared_system.send_joints(FAR)
     shared_system.wait(lambda: shared_system.states[-1][1].velocity[0] > 0.02)
     code, said, _ = ran(shared_system, 'stop')
-    assert shared_system.set_parameters('/ik_node', {'motion.velocity_scale': 0.5}).successful
+    assert shared_system.set_parameters('/ik_node', {'motion.velocity_scale': 1.0}).successful
     assert code == 0 and 'at rest in' in said
     assert shared_system.final(stamp)['state'] == 'stopped'
     shared_system.wait(lambda: rests(shared_system))

@@ -24,6 +24,7 @@ GOOD = {'unanswered': 0, 'answered_twice': 0, 'answers_to_nothing': 0, 'lost': 0
         'threads': [14.0, 14.0, 14.0, 14.0]}
 
 
+@pytest.mark.nightly
 @pytest.mark.fault('time and load', 'two arms, 100 goals a second, bursts of 2,000 at once, joint '
                    'states at 100 Hz', 'every goal has exactly one final answer, memory, '
                    'open files and threads are bounded; `make soak` does it for longer')
