@@ -105,7 +105,6 @@ def pytest_sessionstart(session):
 
 def pytest_collection_finish():
     """Spare the garbage collector the tests and compilers: it would stop this process for long."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD)
     gc.enable()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that are no recordings: one sentence and exit code 2, whatever is in them."""
 
+from functools import cache
 import gzip
 import json
 import tracemalloc
@@ -41,8 +42,9 @@ READY = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0])
 DEEP = 200_000  # lists in lists
 
 
-def content():
-    """Return what a recording of some calls has."""
+@cache
+def good() -> str:
+    """Return a recording of some calls."""
     ones, solver, log = np.ones(6), Solver(CHAIN), []
     start = StartState.from_state(MotionState.at_rest(READY))
     limits = MotionLimits(CHAIN.lower, CHAIN.upper, ones, ones, 10.0 * ones)
@@ -60,11 +62,7 @@ def content():
     values = {'number': 1, 'kind': 'pose', 'state': 'reached', 'reason': 'REACHED',
               'message': 'reached'}
     packed = recording_bytes(AnsweredGoal('t0-1', values, robots.tree('six_axis_arm'), log, {}))
-    return json.loads(gzip.decompress(packed))
-
-
-GOOD = content()
-TEXT = json.dumps(GOOD)
+    return json.dumps(json.loads(gzip.decompress(packed)))
 
 
 def refusal(path, capsys):
@@ -82,7 +80,7 @@ def refusal(path, capsys):
 
 def changed(place, value):
     """Return the recording with another value at a place, of keys and numbers."""
-    given = json.loads(TEXT)
+    given = json.loads(good())
     *way, last = place.split('.')
     at = given
     for key in way:
@@ -96,28 +94,32 @@ def changed(place, value):
 
 def test_the_unchanged_one_is_taken(tmp_path):
     """Otherwise the others would mean nothing."""
-    (tmp_path / 'goal.json').write_text(TEXT)
+    (tmp_path / 'goal.json').write_text(good())
     assert [each.differences() for each in load(tmp_path / 'goal.json').requests] == [[]] * 6
+
+
+def seeded(number):
+    """Return the recording with another number as its first."""
+    return good().replace('"seeds": [[0.0', f'"seeds": [[{number}', 1).encode()
 
 
 @pytest.mark.parametrize('data, words', [
     (b'', 'no JSON'), (b'\x00\xff', 'no JSON'), (b'\x1f\x8b', 'cut short'),
-    (gzip.compress(TEXT.encode())[:-100], 'cut short'),
-    (gzip.compress(TEXT.encode())[:200] + b'damaged' * 200, 'damaged'),
-    (TEXT[:-5].encode(), 'no JSON'), (b'[]', 'it must be an object with the key "format"'),
+    (lambda: gzip.compress(good().encode())[:-100], 'cut short'),
+    (lambda: gzip.compress(good().encode())[:200] + b'damaged' * 200, 'damaged'),
+    (lambda: good()[:-5].encode(), 'no JSON'),
+    (b'[]', 'it must be an object with the key "format"'),
     (b'[' * DEEP + b']' * DEEP, 'nested too deep'), (b'{"a":' * DEEP, 'nested too deep'),
-    (TEXT.replace('"seeds": [[0.0', '"seeds": [[NaN', 1).encode(), 'NaN'),
-    (TEXT.replace('"seeds": [[0.0', '"seeds": [[Infinity', 1).encode(), 'Infinity'),
-    (TEXT.replace('"seeds": [[0.0', '"seeds": [[1e400', 1).encode(), 'seeds'),
-    (TEXT.replace('"seeds": [[0.0', f'"seeds": [[{"9" * 400}', 1).encode(), 'seeds'),
-    (TEXT.replace('"seeds": [[0.0', f'"seeds": [[{"9" * 5000}', 1).encode(), 'no JSON'),
+    (lambda: seeded('NaN'), 'NaN'), (lambda: seeded('Infinity'), 'Infinity'),
+    (lambda: seeded('1e400'), 'seeds'), (lambda: seeded('9' * 400), 'seeds'),
+    (lambda: seeded('9' * 5000), 'no JSON'),
     (b'{"format": "rosbag"}', "'rosbag'"),
     (b'{"format": "recording of ik_node", "version": 2}', 'use the ik_node that recorded it'),
     (b'{"format": "\\u001b[31m\\n", "version": 1}', '\\x1b[31m')])
 def test_no_recording(data, words, tmp_path, capsys):
     """Empty, cut short, damaged, nested, not finite, huge, of another program or version."""
     path = tmp_path / 'goal.json.gz'
-    path.write_bytes(data)
+    path.write_bytes(data() if callable(data) else data)
     assert words in refusal(path, capsys)
 
 
@@ -156,7 +158,7 @@ def test_what_is_not_read_is_not_written(monkeypatch):
     """A recording with too many values is refused by the node that would write it."""
     monkeypatch.setattr('ik_node.replay.recording.MAX_RECORDING_VALUES', 100)
     with pytest.raises(ParameterError, match='values, at most 100 are read; it is not written'):
-        content()
+        good.__wrapped__()
 
 
 @pytest.mark.parametrize('place, value, words', [
@@ -234,7 +236,7 @@ def test_wrong_bodies(values, words, tmp_path, capsys):
 def test_deep_values(depth, tmp_path, capsys):
     """Lists in lists that JSON takes, where numbers should be, and in what is compared."""
     path, deep = tmp_path / 'goal.json', '[' * depth + '1.0' + ']' * depth
-    path.write_text(TEXT.replace('"seeds": [[', f'"seeds": [[{deep}, ', 1))
+    path.write_text(good().replace('"seeds": [[', f'"seeds": [[{deep}, ', 1))
     assert 'seeds must be' in (told := refusal(path, capsys)) or 'nested too deep' in told
     path.write_text(changed('calls.0.outcome.q', 'deep').replace('"deep"', deep))
     try:
@@ -280,7 +282,8 @@ def places(value, way=()):
         yield from places(each, (*way, key))
 
 
-PLACES = [place for place in places(GOOD) if place]
+PLACES = st.deferred(lambda: st.sampled_from(
+    [place for place in places(json.loads(good())) if place]))
 ODD = st.one_of(
     st.none(), st.booleans(), st.integers(), st.text(max_size=5), st.just([]), st.just({}),
     st.floats(allow_nan=False, allow_infinity=False), st.lists(st.none(), max_size=7),
@@ -288,10 +291,10 @@ ODD = st.one_of(
 
 
 @settings(max_examples=samples(usual=25, nightly=2000), deadline=None)
-@given(st.sampled_from(PLACES), ODD)
+@given(PLACES, ODD)
 def test_any_value_anywhere(tmp_path_factory, place, value):
     """A recording, or one sentence; what is taken is repeated, and compared, without a fault."""
-    given_value = json.loads(TEXT)
+    given_value = json.loads(good())
     at = given_value
     for key in place[:-1]:
         at = at[key]

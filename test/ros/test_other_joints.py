@@ -15,7 +15,6 @@ from sensor_msgs.msg import JointState
 from two_arms import TWO_ARMS
 
 from ik_node.collision import arm_bodies
-from ik_node.collision.distances.certificate import certify_edge
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.distances.other_joints import OtherJoint, REST_ROOM
 from ik_node.model.chain import make_chain
@@ -38,23 +37,11 @@ def at(others):
         {name: OtherJoint(value, REST_ROOM) for name, value in others.items()})
 
 
-def crossing():
-    """Return start, goal, and the right arm in between: only the way between the two collides."""
-    rng, start = np.random.default_rng(1), np.array([HOME.get(n, 0.0) for n in CHAIN.joint_names])
-    rest = at({})
-    for _ in range(10_000):
-        goal = start + rng.normal(size=CHAIN.n) * 0.6
-        others = {name: float(rng.uniform(-1.2, 1.2)) for name in rest.other_joints}
-        if (goal > CHAIN.lower).all() and (goal < CHAIN.upper).all() \
-                and certify_edge(rest, start, goal) is None:
-            model = at(others)
-            contact = certify_edge(model, start, goal)
-            if contact is not None and 0.5 < contact.time and model.check_many(goal[None])[0]:
-                return start, goal, others
-    raise AssertionError('there is no such goal')
-
-
-START, GOAL, IN_THE_WAY = crossing()
+# From START to GOAL the way is free, but for the right arm where it is IN_THE_WAY.
+START = np.array([HOME.get(name, 0.0) for name in CHAIN.joint_names])
+GOAL = np.array([-0.471, 0.819, -0.308, -2.103, 0.459, -0.435, 0.326])
+IN_THE_WAY = {'right_shoulder_pan': 1.192, 'right_shoulder_lift': 0.401, 'right_elbow': -1.022,
+              'right_wrist_roll': 0.915, 'right_wrist_pitch': 0.528, 'right_tool_roll': -1.162}
 AT_REST = dict.fromkeys(IN_THE_WAY, 0.0)
 
 
