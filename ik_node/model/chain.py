@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ik_node.base.checks import is_pose, real_array
 from ik_node.base.errors import ChainError, ParameterError
 from ik_node.base.se3 import rotation_about, rotation_to_axis
 from ik_node.base.text import quote, shown
@@ -35,7 +36,6 @@ from ik_node.model.joint_space import JointSpace
 PRISMATIC_COLUMN, COORDINATE_COLUMN, FACTOR_COLUMN, OFFSET_COLUMN = 12, 13, 14, 15
 Z_AXIS = np.array([0.0, 0.0, 1.0])
 MAX_TOOL_LENGTH_M = 10.0
-ROTATION_RESIDUAL = 1e-6  # of R R^T - I, for a pose from outside
 
 
 class Bounds(NamedTuple):
@@ -152,13 +152,9 @@ class Chain(JointSpace):
             If it is no pose: a rotation and a position within MAX_TOOL_LENGTH_M.
 
         """
-        try:
-            tool = np.array(T_link_tool, dtype=float)
-        except (TypeError, ValueError):
-            tool = np.empty(0)
-        if tool.shape != (4, 4) or not np.isfinite(tool).all() \
-                or np.abs(tool[:3, :3] @ tool[:3, :3].T - np.eye(3)).max() > ROTATION_RESIDUAL \
-                or np.linalg.det(tool[:3, :3]) < 0.0 or (tool[3] != (0.0, 0.0, 0.0, 1.0)).any():
+        tool = real_array(T_link_tool)
+        if tool is None or tool.shape != (4, 4) or not np.isfinite(tool).all() \
+                or not is_pose(tool.tolist()):
             raise ParameterError('the pose of a tool must be a 4x4 matrix of a rotation and a '
                                  f'position, got {shown(T_link_tool, 80)}')
         if np.linalg.norm(tool[:3, 3]) > MAX_TOOL_LENGTH_M:

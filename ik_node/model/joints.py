@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ik_node.base.checks import real_array
 from ik_node.base.errors import ChainError, ParameterError
 from ik_node.base.se3 import rotation_to_axis
 from ik_node.base.text import quote, shown
@@ -68,15 +69,6 @@ def outside_limits(chain: Chain, k: int, value: float) -> str:
     in_degrees = chain.revolute[k] and abs(value) > MAX_ANGLE_RAD and low <= turned <= high
     return f'{value:.6g}, outside its limits [{low:.6g}, {high:.6g}]' + (
         f'; if that is in degrees, give {turned:.4g} rad' if in_degrees else '')
-
-
-def real_array(values: object) -> np.ndarray | None:
-    """Return a copy as an array of floats, or None if it cannot be converted."""
-    try:
-        array = np.asarray(values)
-        return None if array.dtype.kind == 'c' else array.astype(float)
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 COORDINATES_OF = {

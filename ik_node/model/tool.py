@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ik_node.base.checks import check_three
 from ik_node.base.errors import ParameterError
 from ik_node.base.se3 import pose, rotation_from_rpy
 from ik_node.base.text import shown
@@ -30,9 +31,7 @@ def check_center_of_mass(center_of_mass: Sequence[float]) -> None:
         If it is none, or further away than MAX_TOOL_LENGTH_M.
 
     """
-    if len(center_of_mass) != 3 or not np.isfinite(center_of_mass).all():
-        raise ParameterError('tool.center_of_mass (x, y, z) needs three finite numbers, got '
-                             f'{shown(center_of_mass)}')
+    check_three(center_of_mass, 'tool.center_of_mass (x, y, z)')
     if max(map(abs, center_of_mass)) > MAX_TOOL_LENGTH_M:
         raise ParameterError(f'tool.center_of_mass is {shown(list(center_of_mass))} m; at most '
                              f'{MAX_TOOL_LENGTH_M:g} m are possible (are its units '
@@ -56,9 +55,7 @@ def tool_pose(position: Sequence[float], orientation: Sequence[float]) -> np.nda
         If there are not three finite numbers each.
 
     """
-    for name, values in (('tool.position (x, y, z)', position),
-                         ('tool.orientation (roll, pitch, yaw)', orientation)):
-        if len(values) != 3 or not np.isfinite(values).all():
-            raise ParameterError(f'{name} needs three finite numbers, got {shown(values)}')
+    check_three(position, 'tool.position (x, y, z)')
+    check_three(orientation, 'tool.orientation (roll, pitch, yaw)')
     require_radians(orientation, 'tool.orientation')
     return pose(rotation_from_rpy(*orientation), np.array(position, dtype=float))

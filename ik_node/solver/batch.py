@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
+from ik_node.base.checks import real_array
 from ik_node.base.errors import GoalError, ParameterError, Reason
 from ik_node.model.chain import Chain
-from ik_node.model.joints import real_array
 from ik_node.solver.branches import PostureCheck
 from ik_node.solver.descent.layout import (
     FARTHEST_SEED,

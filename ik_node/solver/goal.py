@@ -10,6 +10,7 @@ from math import pi
 
 import numpy as np
 
+from ik_node.base.checks import is_pose, LAST_ROW, real_array
 from ik_node.base.errors import GoalError, Reason
 from ik_node.base.se3 import (
     distance,
@@ -19,7 +20,6 @@ from ik_node.base.se3 import (
     rotation_log,
 )
 from ik_node.base.text import shown
-from ik_node.model.joints import real_array
 
 DOUBLE_TYPE = np.dtype(float)
 EXACT_TOLERANCE = (0.0,) * 6
@@ -28,10 +28,7 @@ FREE_TOLERANCE_RAD = pi - 1e-3  # of a rotation in messages, from which on an ax
 TIP_FRAME = 'tip'
 TOLERANCE_FRAMES = (TIP_FRAME, 'base')
 QUATERNION_NORM_TOLERANCE = 1e-3
-MAX_ROTATION_ERROR = 1e-6  # of each entry of R R^T - I
-SAFE_SQUARED_ERROR = (0.2 * MAX_ROTATION_ERROR)**2  # see _is_rigid
 IDENTITY_POSE = np.eye(4)
-LAST_ROW = [0.0, 0.0, 0.0, 1.0]  # of a pose
 POSITION_ONLY = (0.0, 0.0, 0.0, FREE_AXIS, FREE_AXIS, FREE_AXIS)
 ORIENTATION_ONLY = (FREE_AXIS, FREE_AXIS, FREE_AXIS, 0.0, 0.0, 0.0)
 POINTING_ONLY = (0.0, 0.0, 0.0, 0.0, 0.0, FREE_AXIS)
@@ -229,36 +226,22 @@ def checked_pose(T: np.ndarray,
 
     """
     T = _numbers(T, (4, 4), what)
-    if _is_rigid(T.tolist()):
+    rows = T.tolist()
+    (*_, x), (*_, y), (*_, z), _ = rows
+    if is_pose(rows) and x * x + y * y + z * z < FARTHEST_GOAL_M**2:
         T.setflags(write=False)
         return T
-    # What follows takes 10 us, and names the fault.
     if not np.isfinite(T).all():
         raise GoalError('the goal pose is not finite')
     if np.abs(T).max() > FARTHEST_GOAL_M:
         raise GoalError(f'the goal is more than {FARTHEST_GOAL_M:g} m away')
-    if not np.array_equal(T[3], (0.0, 0.0, 0.0, 1.0)):
+    if rows[3] != LAST_ROW:
         raise GoalError('the last row of a goal pose is 0 0 0 1')
-    R = T[:3, :3]
-    if np.abs(R @ R.T - np.eye(3)).max() > MAX_ROTATION_ERROR or np.linalg.det(R) < 0.0:
+    if not is_pose(rows):
         raise GoalError('the rotation of the goal pose is not a right-handed orthonormal '
                         'matrix', Reason.GOAL_ORIENTATION_NOT_UNIT)
     T.setflags(write=False)
     return T
-
-
-def _is_rigid(T: list[list[float]]) -> bool:
-    """
-    Return whether a matrix (4, 4) is a rigid pose beyond doubt.
-
-    Its first two rows are of length 1 and perpendicular, and the third is their vector product;
-    then no entry of R R^T - I is larger than four times the largest of these errors.
-    """
-    (a, b, c, x), (d, e, f, y), (g, h, i, z), last = T
-    r, s, t = a * a + b * b + c * c - 1.0, d * d + e * e + f * f - 1.0, a * d + b * e + c * f
-    u, v, w = b * f - c * e - g, c * d - a * f - h, a * e - b * d - i
-    return (r * r + s * s + t * t + u * u + v * v + w * w < SAFE_SQUARED_ERROR
-            and x * x + y * y + z * z < FARTHEST_GOAL_M**2 and last == LAST_ROW)
 
 
 def _numbers(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:

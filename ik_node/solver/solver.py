@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy import ndarray
 
+from ik_node.base.checks import real_array
 from ik_node.base.compilation import compilation_told
 from ik_node.base.errors import ParameterError, Reason
 from ik_node.model.chain import Chain
-from ik_node.model.joints import real_array
 from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
 from ik_node.solver.branches import (
     all_solutions,

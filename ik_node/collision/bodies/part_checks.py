@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import mul
 
 import numpy as np
 
+from ik_node.base.checks import finite_array, is_pose, poses_are_rigid
 from ik_node.base.errors import ParameterError
-from ik_node.base.text import quote, shown
+from ik_node.base.text import quote
 from ik_node.collision.bodies.parts import ConvexPart
 from ik_node.collision.meshes.convex import MAX_HULL_VERTICES
 
@@ -24,7 +24,6 @@ PART_SIZES = {
     'hull': (),
 }
 MAX_PART_SIZE_M = 1e6       # of a size, of a position and of a vertex
-MAX_ROTATION_RESIDUAL = 1e-6  # of R R^T - I, for a pose from outside
 FEW_PARTS = 10              # that are checked one by one
 PARTS_AT_ONCE = 500         # for about a millisecond, in which no other thread of Python runs
 NO_VERTICES = np.zeros((0, 3))
@@ -95,13 +94,8 @@ def _sound_parts(parts: Sequence[ConvexPart]) -> list[ConvexPart]:
         return []
     if sizes.shape[1:] != (len(PART_SIZES[kind]),) or T.shape[1:] != (4, 4):
         return []
-    with np.errstate(invalid='ignore', over='ignore'):
-        R = T[:, :3, :3]
-        sound = ((sizes > 0.0) & (sizes <= MAX_PART_SIZE_M)).all() \
-            and (np.abs(R @ R.swapaxes(1, 2) - np.eye(3)) <= MAX_ROTATION_RESIDUAL).all() \
-            and (np.linalg.det(R) > 0.0).all() and (T[:, 3] == (0.0, 0.0, 0.0, 1.0)).all() \
-            and (np.abs(T[:, :3, 3]) <= MAX_PART_SIZE_M).all()
-    if not sound:
+    if not (((sizes > 0.0) & (sizes <= MAX_PART_SIZE_M)).all() and poses_are_rigid(T)
+            and (np.abs(T[:, :3, 3]) <= MAX_PART_SIZE_M).all()):
         return []
     T.setflags(write=False)
     return [ConvexPart(kind, tuple(size), T_part, NO_VERTICES)
@@ -119,7 +113,7 @@ def checked_part_pose(T: np.ndarray | None, what: str) -> np.ndarray:
 
     """
     T = np.eye(4) if T is None else finite_array(T, (4, 4), f'the pose of {what}')
-    if not _is_pose(T.tolist()):
+    if not is_pose(T.tolist()):
         raise ParameterError(f'the pose of {what} is not a rotation and a position: its upper '
                              'left 3x3 matrix must be right-handed and orthonormal, its last '
                              'row 0 0 0 1')
@@ -127,17 +121,6 @@ def checked_part_pose(T: np.ndarray | None, what: str) -> np.ndarray:
         raise ParameterError(f'the pose of {what} is more than {MAX_PART_SIZE_M:g} m away')
     T.setflags(write=False)
     return T
-
-
-def _is_pose(rows: list[list[float]]) -> bool:
-    """Return whether the rows of a matrix (4, 4) are a rotation and a position."""
-    x, y, z = (row[:3] for row in rows[:3])
-    residuals = [sum(map(mul, a, b)) - (a is b) for a, b in ((x, x), (x, y), (x, z), (y, y),
-                                                             (y, z), (z, z))]
-    volume = x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) \
-        + x[2] * (y[0] * z[1] - y[1] * z[0])
-    return all(abs(residual) <= MAX_ROTATION_RESIDUAL for residual in residuals) \
-        and volume > 0.0 and rows[3] == [0.0, 0.0, 0.0, 1.0]
 
 
 def checked_padding(padding: float, what: str) -> float:
@@ -150,30 +133,6 @@ def checked_padding(padding: float, what: str) -> float:
         raise ParameterError(f'the padding of {what} is {quote(padding)}; it must be a finite '
                              'number of m, 0 or more')
     return value
-
-
-def finite_array(value: object, shape: tuple[int | None, ...], what: str) -> np.ndarray:
-    """
-    Return a new float array; None in `shape` stands for any length.
-
-    Raises
-    ------
-    ParameterError
-        If the shape is another, or a number is not finite.
-
-    """
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f'{what} must be numbers, got {shown(value, 80)}') from None
-    if array.ndim != len(shape) or any(wanted not in (None, length)
-                                       for wanted, length in zip(shape, array.shape)):
-        wanted = ' x '.join('n' if length is None else str(length) for length in shape)
-        raise ParameterError(f'{what} must be {wanted or "one"} number{"s" * (wanted != "")}, '
-                             f'got the shape {array.shape}')
-    if not np.isfinite(array).all():
-        raise ParameterError(f'{what} must be finite, got {array[~np.isfinite(array)][0]}')
-    return array
 
 
 def _checked_vertices(vertices: np.ndarray, what: str) -> np.ndarray:

@@ -24,6 +24,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ik_node.base.checks import finite_array
 from ik_node.base.errors import ParameterError
 from ik_node.base.se3 import inverse, pose
 from ik_node.base.text import quote, shown
@@ -31,7 +32,6 @@ from ik_node.collision.bodies.part_checks import (
     checked_padding,
     checked_part_pose,
     checked_parts,
-    finite_array,
     MAX_PART_SIZE_M,
     NO_VERTICES,
 )

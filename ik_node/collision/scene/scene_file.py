@@ -40,10 +40,11 @@ from typing import Any
 import numpy as np
 import yaml
 
+from ik_node.base.checks import finite_array
 from ik_node.base.errors import ParameterError
 from ik_node.base.se3 import pose, rotation_from_quaternion, rotation_from_rpy, rotation_log
 from ik_node.base.text import printable, quote, shown
-from ik_node.collision.bodies.part_checks import finite_array, NO_VERTICES
+from ik_node.collision.bodies.part_checks import NO_VERTICES
 from ik_node.collision.bodies.parts import ConvexPart
 from ik_node.collision.scene.scene import Scene, SceneObject
 from ik_node.kinematics.arguments import did_you_mean

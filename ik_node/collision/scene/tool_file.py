@@ -40,10 +40,11 @@ from typing import Any
 
 import numpy as np
 
+from ik_node.base.checks import finite_array
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import printable, quote, shown
 from ik_node.collision.bodies.ground import GROUND_NAME
-from ik_node.collision.bodies.part_checks import checked_padding, finite_array
+from ik_node.collision.bodies.part_checks import checked_padding
 from ik_node.collision.bodies.parts import Body
 from ik_node.collision.scene.scene_file import parts_of_shapes
 from ik_node.kinematics.arguments import did_you_mean

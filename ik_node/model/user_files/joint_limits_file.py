@@ -23,6 +23,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
+from ik_node.base.checks import is_plain_number
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote, shown
 from ik_node.model.description.elements import MAX_MAGNITUDE
@@ -93,8 +94,8 @@ def _limits(entry: Any, where: str) -> dict[str, float]:
                                  'true or false')
         for key, limit in keys.items() if has else ():
             value = entry.get(key)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) \
-                    or not abs(value) <= MAX_MAGNITUDE or kind != 'position' and not value > 0.0:
+            if not is_plain_number(value) or abs(value) > MAX_MAGNITUDE \
+                    or kind != 'position' and not value > 0.0:
                 raise ParameterError(f'{where}: {key} is {shown(value, 80)}; it must be a '
                                      f'{"finite" if kind == "position" else "positive"} number')
             found[limit] = min(found.get(limit, inf), float(value))

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 import os
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from ik_node.base.checks import is_plain_number
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote, shown
 from ik_node.model.chain import Chain
@@ -114,8 +114,7 @@ def check_positions(positions: object, chain: Chain) -> np.ndarray:
     q = np.empty(chain.n)
     for k, name in enumerate(chain.joint_names):
         value = positions[name]
-        if isinstance(value, bool) or not isinstance(value, (int, float)) \
-                or not isfinite(_as_float(value)):
+        if not is_plain_number(value):
             raise ParameterError(f'its position of {quote(name)} is {shown(value, 80)}; it must '
                                  'be a finite number, rad or m')
         if not chain.lower[k] <= value <= chain.upper[k]:
@@ -123,13 +122,6 @@ def check_positions(positions: object, chain: Chain) -> np.ndarray:
                                  + outside_limits(chain, k, value))
         q[k] = value
     return q
-
-
-def _as_float(value: int | float) -> float:
-    try:
-        return float(value)
-    except OverflowError:  # an integer of hundreds of digits
-        return float('inf')
 
 
 def named_poses(described: Iterable[PoseEntry], filed: Iterable[PoseEntry],

@@ -35,11 +35,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import os
 from pathlib import Path
-import sys
 from typing import Any
 
 import numpy as np
 
+from ik_node.base.checks import is_plain_number
 from ik_node.base.errors import ParameterError, UrdfError
 from ik_node.base.system import share_file
 from ik_node.base.text import quote, shown
@@ -108,7 +108,7 @@ class Preset:
 
         """
         period = self.parameters.get('controller_period', 0.0)
-        if not _is_number(period) or period < 0.0:
+        if not is_plain_number(period) or period < 0.0:
             raise ParameterError(f'{quote(self.path, 300)}: controller_period is '
                                  f'{shown(period, 80)}; give s, 0 or more')
         return float(period)
@@ -182,13 +182,13 @@ def _preset(path: Path, what: str, fields: dict[Any, Any]) -> Preset:
     arguments = _mapping(what, 'xacro_arguments', source.get('xacro_arguments'))
     home = _mapping(what, 'home', fields.get('home'))
     for joint, position in home.items():
-        if not _is_number(position):
+        if not is_plain_number(position):
             raise ParameterError(f'{what}: home has {shown(position, 80)} for {quote(joint)}; '
                                  'give a number, rad or m')
     parameters = _mapping(what, 'parameters', fields.get('parameters'))
     for name, value in parameters.items():
         items = value if isinstance(value, list) else [value]
-        kinds = {'number' if _is_number(item) else type(item) for item in items}
+        kinds = {'number' if is_plain_number(item) else type(item) for item in items}
         if len(kinds) > 1 or not kinds <= {'number', str, bool}:
             raise ParameterError(f'{what}: the parameter {quote(name)} is {shown(value, 80)}; '
                                  'give a number, a text, true or false, or a list of one of them')
@@ -206,16 +206,10 @@ def _preset(path: Path, what: str, fields: dict[Any, Any]) -> Preset:
 
 def _argument(what: str, name: str, value: object) -> str:
     """Return a value as xacro is given it on the command line."""
-    if not isinstance(value, (str, bool)) and not _is_number(value):
+    if not isinstance(value, (str, bool)) and not is_plain_number(value):
         raise ParameterError(f'{what}: the xacro argument {quote(name)} is {shown(value, 80)}; '
                              'give a number, a text, true or false')
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _is_number(value: object) -> bool:
-    """Return whether a value is a number that a float can be."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) \
-        and abs(value) <= sys.float_info.max
 
 
 def _only_known(what: str, fields: dict[Any, Any], known: set[str]) -> None:

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ik_node.base.checks import check_three
 from ik_node.base.errors import ParameterError, Reason, TrajectoryError
 from ik_node.base.text import quote, shown
 from ik_node.kinematics.dynamics import ArmDynamics, STANDARD_GRAVITY_M_S2
@@ -56,9 +57,7 @@ class TorqueOptions:
         if not 0.0 <= self.mass < np.inf:
             raise ParameterError(f'tool.mass is {self.mass:g} kg; it must be 0 or more')
         check_center_of_mass(self.center_of_mass)
-        if len(self.gravity) != 3 or not np.isfinite(self.gravity).all():
-            raise ParameterError('motion.gravity (x, y, z) needs three finite numbers, got '
-                                 f'{shown(self.gravity)}')
+        check_three(self.gravity, 'motion.gravity (x, y, z)')
         if np.abs(self.gravity).max() > MAX_GRAVITY_M_S2:
             raise ParameterError(f'motion.gravity is {shown(list(self.gravity))} m/s^2; at most '
                                  f'{MAX_GRAVITY_M_S2:g} are possible')

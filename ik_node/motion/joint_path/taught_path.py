@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 import json
-from math import isfinite
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ik_node.base.checks import is_plain_number
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote, shown
 from ik_node.model.description.file_paths import read_limited, replace_file
@@ -261,11 +261,11 @@ def _point(point: Any, n: int, where: str) -> tuple[str, float | None, list[floa
     if name:
         check_name(name)
     time = point.get('time')
-    if time is not None and not _is_number(time):
+    if time is not None and not is_plain_number(time):
         raise ParameterError(f'{where}: its time is {shown(time, 80)}; it must be a number, s')
     positions = point.get('positions')
     if not isinstance(positions, list) or len(positions) != n \
-            or not all(map(_is_number, positions)):
+            or not all(map(is_plain_number, positions)):
         raise ParameterError(f'{where}: its positions are {shown(positions, 80)}; they must be '
                              f'{n} finite numbers, one for each joint')
     return name or '', None if time is None else float(time), [*map(float, positions)]
@@ -275,14 +275,6 @@ def _require_fields(content: dict[Any, Any], known: Sequence[str], where: str) -
     for key in content:
         if key not in known:
             raise ParameterError(f'{where} has {shown(key, 80)}; known are {", ".join(known)}')
-
-
-def _is_number(value: object) -> bool:
-    try:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) \
-            and isfinite(value)
-    except OverflowError:  # an integer of hundreds of digits
-        return False
 
 
 def _positions(joint_names: Sequence[str], positions: Mapping[str, float]) -> list[float]:

@@ -11,10 +11,10 @@ from numbers import Real
 
 import numpy as np
 
+from ik_node.base.checks import poses_are_rigid, real_array
 from ik_node.base.errors import GoalError, ParameterError, PathError, Reason
 from ik_node.base.se3 import distance, FARTHEST_GOAL_M, rotation_log
 from ik_node.base.text import length_text, shown
-from ik_node.model.joints import real_array
 from ik_node.motion.tool_path.segments import (
     arc_row,
     line_rows,
@@ -34,7 +34,6 @@ SAME_POSE = 1e-6         # m and rad; poses closer than this are one pose
 MAX_ROTATION_RAD = pi - 1e-3  # a larger rotation is ambiguous
 CORNER_CHANGE = 1e-3     # m/m and rad/m; lines that differ more make a corner
 COLLINEAR_SINE = 1e-6    # of an angle; an arc needs more
-MAX_ROTATION_ERROR = 1e-6  # largest error of a rotation matrix
 MAX_PATH_POSES = 2000
 
 
@@ -256,13 +255,8 @@ def _checked_poses(poses: Sequence[np.ndarray]) -> np.ndarray:
     if count > MAX_PATH_POSES:
         raise PathError(f'the path has {count} poses; {MAX_PATH_POSES} are allowed, split it')
     T = real_array(poses)
-    good = T is not None and T.shape == (count, 4, 4) and np.isfinite(T).all()
-    if good:
-        R = T[:, :3, :3]
-        good = (np.abs(R @ R.transpose(0, 2, 1) - np.eye(3)).max() < MAX_ROTATION_ERROR
-                and np.abs(T[:, :3, 3]).max() < FARTHEST_GOAL_M
-                and (np.linalg.det(R) > 0.0).all() and (T[:, 3] == (0.0, 0.0, 0.0, 1.0)).all())
-    if not good:
+    if T is None or T.shape != (count, 4, 4) or not poses_are_rigid(T) \
+            or not np.abs(T[:, :3, 3]).max() < FARTHEST_GOAL_M:
         for k in range(count):
             try:
                 checked_pose(poses[k])

@@ -36,11 +36,12 @@ from trajectory_msgs.msg import (
     MultiDOFJointTrajectoryPoint,
 )
 
+from ik_node.base.checks import near_one, real_array
 from ik_node.base.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.base.se3 import pose, rotation_from_quaternion
 from ik_node.base.text import quote, shown
 from ik_node.model.chain import Chain
-from ik_node.model.joints import outside_limits, real_array
+from ik_node.model.joints import outside_limits
 from ik_node.motion.joint_path.waypoints import MAX_WAYPOINTS, Waypoints
 from ik_node.motion.tool_path.options import require_free_axes
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
@@ -83,7 +84,6 @@ def quaternions_after(first: np.ndarray, then: np.ndarray) -> np.ndarray:
     return then @ np.array([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z], [x, y, z, w]])
 
 
-NORM_RANGE = 0.9, 1.1
 HELD_END_S = 0.5  # of a stamped trajectory that is shorter; delivery may take as long
 
 
@@ -120,7 +120,7 @@ def matrix_from_pose(message: Pose, what: str = 'the goal') -> np.ndarray:
     if norm == 0.0:
         raise GoalError(f'the orientation of {what} is not set (all zeros); no rotation is '
                         'w: 1.0', Reason.GOAL_ORIENTATION_UNSET)
-    if not NORM_RANGE[0] <= norm <= NORM_RANGE[1]:
+    if not near_one(norm):
         raise GoalError(f'the quaternion of {what} has norm {norm:.4g}, it must be 1; are its '
                         'numbers in the order x, y, z, w?', Reason.GOAL_ORIENTATION_NOT_UNIT)
     R = rotation_from_quaternion((x / norm, y / norm, z / norm, w / norm))
@@ -132,7 +132,7 @@ def matrices_from_poses(messages: Sequence[Pose]) -> np.ndarray:
     numbers = np.array([(p.x, p.y, p.z, o.x, o.y, o.z, o.w) for p, o in (
         (message.position, message.orientation) for message in messages)]).reshape(-1, 7)
     norms = np.linalg.norm(numbers[:, 3:], axis=1)
-    good = np.isfinite(numbers).all(axis=1) & (norms >= NORM_RANGE[0]) & (norms <= NORM_RANGE[1])
+    good = np.isfinite(numbers).all(axis=1) & near_one(norms)
     if not good.all():
         matrix_from_pose(messages[int(np.argmin(good))])  # raises the error
     T = np.zeros((len(numbers), 4, 4))

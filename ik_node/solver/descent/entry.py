@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ik_node.base.checks import MAX_ROTATION_ERROR
 from ik_node.base.se3 import FARTHEST_GOAL_M
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.solver.descent.damped import nearest_turns, solve_one
@@ -31,7 +32,6 @@ from ik_node.solver.descent.layout import (
 from ik_node.solver.descent.nullspace import lower_bias, tip_error
 from ik_node.solver.descent.residual import fill_goal
 
-ROTATION_TOLERANCE = 1e-6  # on each entry of R R^T - I
 NO_POSE, NO_SEED = np.empty((0, 0)), np.empty(0)
 ROW_COUNT, FIRST_SEED, RESTART_COUNT = range(3)  # entries of the counts of a call
 
@@ -83,7 +83,7 @@ def rigid(goal, T):
             d = -1.0 if i == j else 0.0
             for k in range(3):
                 d += goal[i + k] * goal[j + k]
-            if not abs(d) <= ROTATION_TOLERANCE:
+            if not abs(d) <= MAX_ROTATION_ERROR:
                 return False
     return (goal[0] * (goal[4] * goal[8] - goal[5] * goal[7])
             - goal[1] * (goal[3] * goal[8] - goal[5] * goal[6])

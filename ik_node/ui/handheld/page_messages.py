@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 import json
-from math import isfinite, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from ik_node.base.checks import is_plain_number, near_one
 from ik_node.base.errors import GoalError
 from ik_node.base.se3 import rotation_from_quaternion
 from ik_node.base.text import shown
@@ -35,7 +36,6 @@ MAX_MESSAGE_BYTES = 1000
 MAX_MESSAGE_RATE = 250.0  # messages per second, of one page
 MAX_MESSAGE_BURST = 250   # that are taken at once, after a pause
 FARTHEST_HAND_M = 100.0   # from where the session began
-QUATERNION_NORM_RANGE = 0.9, 1.1
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,7 @@ def _number(message: Mapping[str, Any], name: str) -> float:
 
 def _numbers(values: Any, name: str, count: int) -> list[float]:
     if not isinstance(values, list) or len(values) != count or not all(
-            isinstance(value, (int, float)) and not isinstance(value, bool)
-            and -1e15 < value < 1e15 for value in values):  # also not NaN
+            is_plain_number(value) and -1e15 < value < 1e15 for value in values):
         raise GoalError(f'{name} is {shown(values, 60)}; it must be finite, and '
                         f'{"one number" if count == 1 else f"{count} numbers"}')
     return [float(value) for value in values]
@@ -133,7 +132,7 @@ def _position(message: Mapping[str, Any]) -> np.ndarray:
 def _rotation(message: Mapping[str, Any]) -> np.ndarray:
     x, y, z, w = _numbers(message.get('orientation'), 'orientation', 4)
     norm = sqrt(x * x + y * y + z * z + w * w)
-    if not (isfinite(norm) and QUATERNION_NORM_RANGE[0] <= norm <= QUATERNION_NORM_RANGE[1]):
+    if not near_one(norm):
         raise GoalError(f'the quaternion of the hand has norm {norm:.4g}; it must be 1')
     return rotation_from_quaternion(np.array([x, y, z, w]) / norm)
 
