@@ -10,7 +10,7 @@ trusted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import inf, isfinite, isnan
+from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -32,8 +32,9 @@ class Rule(NamedTuple):
     holds: Callable[[float], bool]
 
 
-POSITIVE = Rule('positive', lambda value: 0.0 < value < inf)
+POSITIVE = Rule('positive and finite', lambda value: 0.0 < value < inf)
 POSITIVE_OR_INF = Rule('positive', lambda value: value > 0.0)
+SHARE = Rule('above 0 and at most 1', lambda value: 0.0 < value <= 1.0)
 NOT_NEGATIVE = Rule('0 or more', lambda value: 0.0 <= value < inf)
 NOT_NEGATIVE_OR_INF = Rule('0 or more', lambda value: value >= 0.0)
 
@@ -83,11 +84,14 @@ def check_flags(values: Mapping[str, Any], *names: str) -> None:
 
 
 def is_real(value: object) -> bool:
-    """Return whether a value is a number, infinite or not, and not NaN."""
+    """Return whether a value is a number that a float can be; NaN is one."""
+    if not isinstance(value, Real):
+        return False
     try:
-        return isinstance(value, Real) and not isnan(value)
+        float(value)
     except OverflowError:  # an integer of hundreds of digits
         return False
+    return True
 
 
 def is_plain_number(value: object) -> bool:

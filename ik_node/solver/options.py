@@ -14,12 +14,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from math import isnan
-from numbers import Integral, Real
 from typing import TypedDict
 
 import numpy as np
 
+from ik_node.base.checks import (
+    between,
+    check_counts,
+    check_flags,
+    check_numbers,
+    NOT_NEGATIVE,
+    POSITIVE,
+    POSITIVE_OR_INF,
+    SHARE,
+)
 from ik_node.base.errors import ParameterError, Reason
 from ik_node.base.text import shown
 
@@ -118,25 +126,15 @@ class SolverOptions:
                 value = value.tolist()
             object.__setattr__(self, name, (value,) if isinstance(value, (str, float, int))
                                else tuple(value) if isinstance(value, Iterable) else value)
-        for name in ('position_tolerance', 'orientation_tolerance', 'metres_per_radian',
-                     'deadline'):
-            if not self._number(name) > 0.0 or self._number(name) == float('inf'):
-                raise ParameterError(f'{name} is {getattr(self, name)}; it must be positive')
-        if not 1.0 / LARGEST_OPTION <= self.metres_per_radian <= LARGEST_OPTION:
-            raise ParameterError(f'metres_per_radian is {self.metres_per_radian}; it must be from '
-                                 f'{1.0 / LARGEST_OPTION:g} to {LARGEST_OPTION:g}')
-        if not self._number('max_jump') > 0.0:
-            raise ParameterError(f'max_jump is {self.max_jump}; it must be positive')
-        if not 0.0 < self._number('step_fraction') <= 1.0:
-            raise ParameterError(f'step_fraction is {self.step_fraction}; it must be above 0 and '
-                                 'at most 1')
-        if not 0.0 <= self._number('manipulability_gain') < float('inf'):
-            raise ParameterError(f'manipulability_gain is {self.manipulability_gain}; it must not '
-                                 'be negative')
-        for name in ('explore', 'closed_form', 'nearest', 'nearest_keeps_position'):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ParameterError(f'{name} is {shown(getattr(self, name))}; it must be true or '
-                                     'false')
+        values = vars(self)
+        check_numbers(values, POSITIVE, 'position_tolerance', 'orientation_tolerance', 'deadline')
+        check_numbers(values, between(1.0 / LARGEST_OPTION, LARGEST_OPTION), 'metres_per_radian')
+        check_numbers(values, POSITIVE_OR_INF, 'max_jump')
+        check_numbers(values, SHARE, 'step_fraction')
+        check_numbers(values, NOT_NEGATIVE, 'manipulability_gain')
+        check_counts(values, LARGEST_OPTION, 'max_iterations', 'max_restarts',
+                     'max_bias_iterations')
+        check_flags(values, 'explore', 'closed_form', 'nearest', 'nearest_keeps_position')
         if not isinstance(self.method, str) \
                 or self.method != COMPILED_METHOD and self.method not in methods():
             raise ParameterError(f'there is no method {shown(self.method)}; there are '
@@ -154,20 +152,7 @@ class SolverOptions:
             raise ParameterError(f'select is {shown(self.select)}; it must be one of '
                                  f'{", ".join(SOLUTION_CHOICES)}, or a function of a solution')
         for name in ('max_iterations', 'max_restarts', 'max_bias_iterations'):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or not 0 <= value <= LARGEST_OPTION:
-                raise ParameterError(f'{name} is {shown(value)}; it must be a whole number '
-                                     f'from 0 to {LARGEST_OPTION}')
-            object.__setattr__(self, name, int(value))
-
-    def _number(self, name: str) -> float:
-        value = getattr(self, name)
-        try:
-            if isinstance(value, Real) and not isnan(value):
-                return float(value)
-        except OverflowError:
-            pass
-        raise ParameterError(f'{name} is {shown(value)}; it must be a number')
+            object.__setattr__(self, name, int(getattr(self, name)))
 
 
 class OptionValues(TypedDict, total=False):

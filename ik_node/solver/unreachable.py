@@ -10,7 +10,8 @@ from enum import Enum
 
 import numpy as np
 
-from ik_node.base.errors import ParameterError, Reason
+from ik_node.base.checks import check_numbers, NOT_NEGATIVE_OR_INF
+from ik_node.base.errors import Reason
 from ik_node.base.text import quote
 from ik_node.model.chain import Chain
 from ik_node.solver.branches import (
@@ -202,9 +203,7 @@ class Thresholds:
     singular_value: float = 0.03  # an arm with a smaller singular value is close to a singularity
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not value >= 0.0:
-                raise ParameterError(f'the threshold {name} is {value}; it must be 0 or more')
+        check_numbers(vars(self), NOT_NEGATIVE_OR_INF, *vars(self), what='the threshold {}')
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
+from ik_node.base.checks import (
+    between,
+    check_numbers,
+    NOT_NEGATIVE_OR_INF,
+    POSITIVE_OR_INF,
+    SHARE,
+)
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import shown
 
@@ -81,23 +88,18 @@ class ClassicOptions:
     """Weight of the penalty for passing limits."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in ('limits', 'locked'):
-                continue
-            numbers = np.asarray(value, dtype=float)
-            if np.isnan(numbers).any() or (field.name != 'preferred' and (numbers < 0.0).any()):
-                raise ParameterError(f'{field.name} is {value}; it must not be negative or NaN')
-            if field.name in POSITIVE_OPTIONS and not value > 0.0:
-                raise ParameterError(f'{field.name} is {value}; it must be positive')
+        values = vars(self)
+        check_numbers(values, POSITIVE_OR_INF, 'position_tolerance', 'orientation_tolerance',
+                      'metres_per_radian', 'error_step', 'max_joint_step', 'singular_value',
+                      'pair_weight', 'penalty')
+        check_numbers(values, NOT_NEGATIVE_OR_INF, 'max_iterations', 'cutoff', 'damping',
+                      'singular_damping', 'max_bias_iterations')
+        check_numbers(values, SHARE, 'step_fraction')
+        check_numbers(values, between(0.0, 1.0), 'correction')
+        for name, least in (('gains', 0.0), ('preferred', -np.inf)):
+            if not (np.asarray(values[name], dtype=float) >= least).all():
+                raise ParameterError(f'{name} is {shown(values[name])}; it must not be negative '
+                                     'or NaN')
         if self.limits and self.limits not in list(Limits):
             raise ParameterError(f'limits is {shown(self.limits)}; it must be one of '
                                  f'{", ".join(Limits)}, or empty')
-        for name in ('step_fraction', 'correction'):
-            if getattr(self, name) > 1.0:
-                raise ParameterError(f'{name} is {getattr(self, name)}; it must be at most 1')
-
-
-POSITIVE_OPTIONS = (
-    'position_tolerance', 'orientation_tolerance', 'metres_per_radian', 'step_fraction',
-    'error_step', 'max_joint_step', 'singular_value', 'pair_weight', 'penalty')

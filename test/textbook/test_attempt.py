@@ -16,7 +16,7 @@ from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.attempt import descend, Ending
 from ik_node.textbook.methods import Method, TEXTBOOK_METHODS
-from ik_node.textbook.options import ClassicOptions, Limits, POSITIVE_OPTIONS
+from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.problem import Problem
 from ik_node.textbook.task import hold, Task
 
@@ -469,6 +469,10 @@ def test_limits_that_a_method_does_not_support():
                 ClassicOptions(limits='clamp'))
 
 
+MAY_BE_0 = {'max_iterations', 'cutoff', 'damping', 'singular_damping', 'gains', 'preferred',
+            'max_bias_iterations', 'correction'}
+
+
 @pytest.mark.parametrize('name', [field.name for field in fields(ClassicOptions)])
 def test_options_that_are_refused(name):
     if name == 'limits':
@@ -478,7 +482,7 @@ def test_options_that_are_refused(name):
     sequence = name in ('gains', 'preferred')
     if name == 'locked':
         return  # needs the chain: test_joints_that_cannot_be_locked
-    bad = [np.nan] + ([0.0] if name in POSITIVE_OPTIONS else [])
+    bad = [np.nan] + ([] if name in MAY_BE_0 else [0.0])
     bad += [] if name == 'preferred' else [-1.0]
     bad += [1.5] if name in ('step_fraction', 'correction') else []
     for value in bad:

@@ -274,7 +274,7 @@ def test_options_of_the_command_change_the_outcome(tmp_path):
     (['--xyz', '0', '0', '1', '--quat', '0', '0', '0', '0'], 'has no direction'),
     (['--urdf', '/nowhere/arm.urdf'], 'arm.urdf'),
     (['--tip-link', 'hand'], "'hand' is not in the URDF"),
-    (['--step-fraction', '1.5'], 'step_fraction is 1.5; it must be at most 1'),
+    (['--step-fraction', '1.5'], 'step_fraction is 1.5; it must be above 0 and at most 1'),
 ])
 def test_arguments_that_the_command_refuses(tmp_path, capsys, arguments, sentence):
     with pytest.raises(SystemExit) as exit_:

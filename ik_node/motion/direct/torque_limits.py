@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ik_node.base.checks import check_three
+from ik_node.base.checks import check_numbers, check_three, NOT_NEGATIVE
 from ik_node.base.errors import ParameterError, Reason, TrajectoryError
 from ik_node.base.text import quote, shown
 from ik_node.kinematics.dynamics import ArmDynamics, STANDARD_GRAVITY_M_S2
@@ -54,8 +54,7 @@ class TorqueOptions:
     """3 numbers, in the base link, m/s^2."""
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.mass < np.inf:
-            raise ParameterError(f'tool.mass is {self.mass:g} kg; it must be 0 or more')
+        check_numbers(vars(self), NOT_NEGATIVE, 'mass', what='tool.{} (kg)')
         check_center_of_mass(self.center_of_mass)
         check_three(self.gravity, 'motion.gravity (x, y, z)')
         if np.abs(self.gravity).max() > MAX_GRAVITY_M_S2:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ik_node.base.checks import between, check_numbers
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import shown
 from ik_node.collision.distances.certificate import Contact
@@ -67,10 +68,7 @@ class FollowOptions:
         for name, low, high in (('look_ahead', 0.0, 0.5), ('timeout', 0.01, 10.0),
                                 ('gain', 0.1, 50.0), ('memory', 1e-3, 1.0),
                                 ('metres_per_radian', 1e-3, 1e3)):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise ParameterError(f'{name} is {shown(value)}; it must be from {low:g} to '
-                                     f'{high:g}')
+            check_numbers(vars(self), between(low, high), name)
         if self.frame not in ('tip', 'base'):
             raise ParameterError(f"frame is {shown(self.frame)}; it must be 'tip' or 'base'")
         unknown = [axis for axis in self.free if axis not in POSE_AXES]

@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from numbers import Real
 
+from ik_node.base.checks import check_numbers, NOT_NEGATIVE, POSITIVE
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import shown
 
+BLEND_RADIUS = NOT_NEGATIVE._replace(words='a length in m, 0 = stop at corners')
 ROTATION_AXES = 'rx', 'ry', 'rz'
 
 
@@ -43,20 +44,10 @@ class PathOptions:
     """Axes of the poses about which the tip may be turned, of 'rx', 'ry' and 'rz'."""
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if name == 'partial':
-                continue
-            if name == 'free_axes':
-                require_free_axes(value)
-                continue
-            if not isinstance(value, Real):
-                raise ParameterError(f'{name} is {shown(value)}; it must be a number')
-            if name == 'blend_radius':
-                if not 0.0 <= value < inf:
-                    raise ParameterError(f'{name} is {value}; it must be a length in m, 0 = stop '
-                                         'at corners')
-            elif not 0.0 < value < inf:
-                raise ParameterError(f'{name} is {value}; it must be positive and finite')
+        check_numbers(vars(self), BLEND_RADIUS, 'blend_radius')
+        check_numbers(vars(self), POSITIVE, 'position_deviation', 'orientation_deviation',
+                      'max_joint_step', 'period')
+        require_free_axes(self.free_axes)
 
     @property
     def least_deviation(self) -> float:

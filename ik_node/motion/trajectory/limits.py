@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ik_node.base.checks import check_numbers, POSITIVE_OR_INF
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote
 from ik_node.model.chain import Chain
@@ -103,10 +104,8 @@ class TipLimits:
     """rad/s^2."""
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not value > 0.0:
-                raise ParameterError(f"the limit of the tip's {name.replace('_', ' ')} is "
-                                     f'{value:g}; it must be positive')
+        values = {name.replace('_', ' '): value for name, value in vars(self).items()}
+        check_numbers(values, POSITIVE_OR_INF, *values, what="the limit of the tip's {}")
 
     @property
     def limits_speed(self) -> bool:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.base.errors import GoalError, ParameterError, Reason
-from ik_node.base.text import length_text, quote, shown
-from ik_node.kinematics.arguments import numbers
+from ik_node.base.checks import check_counts, check_numbers, POSITIVE, POSITIVE_OR_INF
+from ik_node.base.errors import GoalError, Reason
+from ik_node.base.text import length_text, quote
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree
 from ik_node.solver.descent.layout import BASE_AXES, EXACT_POSE, TIP_AXES
 from ik_node.solver.goal import Goal, goal_matrix
@@ -133,16 +133,11 @@ class TreeSolverOptions:
     of weight 1, which is the default."""
 
     def __post_init__(self) -> None:
-        for name in ('position_tolerance', 'orientation_tolerance', 'metres_per_radian'):
-            if not numbers(getattr(self, name), (), name) > 0.0:
-                raise ParameterError(f'{name} is {getattr(self, name)}; it must be positive')
-        if self.deadline != inf and not numbers(self.deadline, (), 'deadline') > 0.0:
-            raise ParameterError(f'deadline is {self.deadline}; it must be positive')
-        for name in ('max_iterations', 'max_restarts', 'random_seed'):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-                raise ParameterError(f'{name} is {shown(value)}; it must be a whole number from '
-                                     '0 on')
+        values = vars(self)
+        check_numbers(values, POSITIVE, 'position_tolerance', 'orientation_tolerance',
+                      'metres_per_radian')
+        check_numbers(values, POSITIVE_OR_INF, 'deadline')
+        check_counts(values, inf, 'max_iterations', 'max_restarts', 'random_seed')
 
 
 def goal_row(goal: TipGoal, tip: str) -> np.ndarray:
