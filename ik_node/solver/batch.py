@@ -16,16 +16,18 @@ from ik_node.base.checks import real_array
 from ik_node.base.errors import GoalError, ParameterError, Reason
 from ik_node.model.chain import Chain
 from ik_node.solver.branches import PostureCheck
+from ik_node.solver.descent.entry import first_unsound
 from ik_node.solver.descent.layout import (
     FARTHEST_SEED,
     JOINT_VALUES,
     LAST_ATTEMPT,
     ORIENTATION_ERROR,
+    POSE_SIZE,
     POSITION_ERROR,
     SOLVED_FLAG,
     STEP_COUNT,
 )
-from ik_node.solver.goal import goal_matrices
+from ik_node.solver.goal import checked_pose, goal_matrices
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.result import Result, SUCCESS_REASONS
 from ik_node.solver.tables import Tables
@@ -106,7 +108,7 @@ def solve_batch(solver: BatchSolver, goals: np.ndarray, seeds: np.ndarray | None
         If the seeds have a wrong shape or are not finite, or `chunk` or `workers` is not positive.
 
     """
-    T = goal_matrices(goals)
+    T = _goals(goals)
     seeds = _seeds(solver, seeds, len(T))
     if chunk < 1 or (workers is not None and workers < 1):
         raise ParameterError(f'chunk and workers must be positive, got {chunk} and {workers}')
@@ -122,10 +124,9 @@ def solve_batch(solver: BatchSolver, goals: np.ndarray, seeds: np.ndarray | None
         waiting = {}
         for first in range(0, len(T), chunk):
             rows = slice(first, first + chunk)
-            task = executor.submit(_solve_chunk, solver, T[rows], seeds[rows], first) \
+            task = executor.submit(_solve_chunk, solver, T[rows], seeds[rows]) \
                 if own else executor.submit(_solve_elsewhere, type(solver), solver.chain,
-                                            solver.collisions, options, T[rows], seeds[rows],
-                                            first)
+                                            solver.collisions, options, T[rows], seeds[rows])
             waiting[task] = first
         for task in as_completed(waiting):
             part = task.result()
@@ -141,6 +142,17 @@ def solve_batch(solver: BatchSolver, goals: np.ndarray, seeds: np.ndarray | None
     return _joined([parts[first] for first in sorted(parts)], solver.chain.n)
 
 
+def _goals(goals: np.ndarray) -> np.ndarray:
+    T = goal_matrices(goals)
+    k = first_unsound(T.reshape(len(T), POSE_SIZE))
+    if k < len(T):
+        try:
+            checked_pose(T[k])
+        except GoalError as error:
+            raise GoalError(f'goal {k}: {error}', error.reason) from None
+    return T
+
+
 def _seeds(solver: BatchSolver, seeds: np.ndarray | None, count: int) -> np.ndarray:
     n = solver.chain.n
     if seeds is None:
@@ -153,8 +165,7 @@ def _seeds(solver: BatchSolver, seeds: np.ndarray | None, count: int) -> np.ndar
     return np.ascontiguousarray(np.broadcast_to(seeds, (count, n)))
 
 
-def _solve_chunk(solver: BatchSolver, T: np.ndarray, seeds: np.ndarray,
-                 first: int) -> BatchResult:
+def _solve_chunk(solver: BatchSolver, T: np.ndarray, seeds: np.ndarray) -> BatchResult:
     """Solve goals in one compiled call; those not solved by it follow one by one."""
     count, n = seeds.shape
     status = np.array([Reason.SOLVED] * count, dtype=object)
@@ -168,10 +179,7 @@ def _solve_chunk(solver: BatchSolver, T: np.ndarray, seeds: np.ndarray,
     else:
         answers, rows = np.empty((count, JOINT_VALUES + n)), range(count)
     for row in rows:
-        try:
-            result = solver.solve(T[row], seeds[row])
-        except GoalError as error:
-            raise GoalError(f'goal {first + row}: {error}', error.reason) from None
+        result = solver.solve(T[row], seeds[row])
         answers[row], status[row] = result.answer, result.status
     return BatchResult(answers[:, JOINT_VALUES:].copy(), status, answers[:, POSITION_ERROR].copy(),
                        answers[:, ORIENTATION_ERROR].copy(), answers[:, STEP_COUNT].astype(int),
@@ -180,10 +188,9 @@ def _solve_chunk(solver: BatchSolver, T: np.ndarray, seeds: np.ndarray,
 
 def _solve_elsewhere(kind: Callable[..., BatchSolver], chain: Chain,
                      collisions: PostureCheck | None, options: tuple, T: np.ndarray,
-                     seeds: np.ndarray, first: int) -> BatchResult:
+                     seeds: np.ndarray) -> BatchResult:
     """Solve a chunk in another process."""
-    return _solve_chunk(kind(chain, collisions, **dict(options)), np.array(T), np.array(seeds),
-                        first)
+    return _solve_chunk(kind(chain, collisions, **dict(options)), np.array(T), np.array(seeds))
 
 
 def _joined(parts: list[BatchResult], n: int) -> BatchResult:

@@ -35,14 +35,12 @@ from ik_node.solver.descent.layout import (
     JointRows,
     LAST_ATTEMPT,
     MAX_BIAS_STEPS,
-    NOT_MODERATE,
-    NOT_RIGID,
     POSE_SIZE,
     SOLVED_FLAG,
     STEP_COUNT,
+    UNSOUND,
 )
 from ik_node.solver.goal import (
-    checked_pose,
     DOUBLE_TYPE,
     EXACT_TOLERANCE,
     Goal,
@@ -198,12 +196,12 @@ class Solver:
                     return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)
         if self.plain:
             settings = tables.of(goal) if isinstance(goal, Goal) else tables.settings
-            row, flag = np.empty(self._row_size), NOT_MODERATE
+            row, flag = np.empty(self._row_size), UNSOUND
             if given is not None:
                 T, q = given
                 flag = tables.solve_row(tables.table, tables.joints, settings, tables.postures,
                                         T, q, row, self._counts)
-            if flag == NOT_MODERATE:
+            if flag == UNSOUND:
                 row, _ = self._pack(goal, seed)
                 flag = tables.solve_row(tables.table, tables.joints, settings, tables.postures,
                                         NO_POSE, NO_SEED, row, self._counts)
@@ -264,7 +262,6 @@ class Solver:
                     return postures if self.collisions is None \
                         else only_free(postures, self.collisions)
         query = self._query(*self._pack(goal, seed, self._arrays(goal, seed)))
-        checked_pose(query.T[0])
         return all_solutions(query) if self.collisions is None \
             else free_solutions(query, self.collisions)
 
@@ -279,7 +276,6 @@ class Solver:
         if self.collisions is None:
             return self.solve_all(goal, seed)
         query = self._query(*self._pack(goal, seed, self._arrays(goal, seed)))
-        checked_pose(query.T[0])
         return many_free_solutions(query, self.collisions)
 
     def near_query(self, goal: Goal | np.ndarray, seeds: np.ndarray | None,
@@ -405,8 +401,6 @@ class Solver:
         status = SOLVED_REASON if self.plain else self._solve_near(query)
         if query.solved:
             return status, None
-        if query.answer[SOLVED_FLAG] == NOT_RIGID:
-            checked_pose(query.T[0])
         ended, excess = self._attempt_more(query, began), None
         if ended is not SOLVED_REASON:
             ended, excess = self._give_up(ended, query)

@@ -18,7 +18,7 @@ from ik_node.solver.closed_form import (
 from ik_node.solver.closed_form.closed_form import branch_rows
 from ik_node.solver.closed_form.offset_wrist import searched_rows
 from ik_node.solver.closed_form.solution_search import find_all
-from ik_node.solver.descent.entry import bias_rows, fill_row, NO_POSE, NO_SEED, solve_rows
+from ik_node.solver.descent.entry import bias_rows, fill_row, solve_rows
 from ik_node.solver.descent.layout import (
     GOAL_SIZE,
     JOINT_VALUES,
@@ -39,9 +39,8 @@ def warm_up() -> tuple[Callable, Callable]:
     directly.
     """
     table, joints, postures, settings, packed = _blank_arrays(1)
-    arguments = table, joints, settings, postures, NO_POSE, NO_SEED, packed, \
-        np.array([1, 0, 0])
-    row = np.eye(4), np.zeros(1), packed
+    row = np.zeros((4, 4)), np.zeros(1), packed  # a goal that is refused
+    arguments = table, joints, settings, postures, *row, np.array([1, 0, 0])
     with compilation_told():
         fill_row(*row)
         solve_rows(*arguments)
@@ -122,7 +121,7 @@ def warm_up_tree() -> None:
 
 
 def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
-    """Return table, joints, postures, settings and a goal that is not a pose."""
+    """Return table, joints, postures, settings and a row of a goal."""
     table = np.zeros((n + 1, 16))
     table.setflags(write=False)
     return (table, np.zeros((7, n)), np.zeros((n + 12, 1)), np.zeros(SETTINGS_SIZE),

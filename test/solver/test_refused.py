@@ -12,7 +12,7 @@ import robots
 from ik_node.base.errors import GoalError, IkNodeError, ParameterError, Reason
 from ik_node.solver import tables
 from ik_node.solver.descent.entry import ROW_COUNT
-from ik_node.solver.descent.layout import JOINT_VALUES, NOT_MODERATE
+from ik_node.solver.descent.layout import JOINT_VALUES, UNSOUND
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 from ik_node.solver.warm_up import warm_up
@@ -37,7 +37,7 @@ def entered(monkeypatch):
             assert type(array) is np.ndarray and array.dtype == np.float64
             assert array.flags.c_contiguous and array.flags.aligned
         flag = solve_row(table, joints, settings_, postures, T, seed, packed, counts)
-        if flag != NOT_MODERATE:
+        if flag != UNSOUND:
             calls.append(count)
             given = packed.reshape(count, -1)[:, :-(JOINT_VALUES + n)]
             assert given.shape[1] >= 16 + n and np.isfinite(given).all()

@@ -30,7 +30,7 @@ from ik_node.solver.closed_form.subproblems import (
     unit_angle,
 )
 from ik_node.solver.descent.damped import descend, farthest, LATE_STOP, SHORT_STEP
-from ik_node.solver.descent.entry import rigid, write_row
+from ik_node.solver.descent.entry import write_row
 from ik_node.solver.descent.layout import (
     Attempt,
     BOX_WIDTHS,
@@ -426,7 +426,7 @@ def branch_rows(setup, T, seed, row, most):
     Returns
     -------
     int
-        Number of solutions; 0 also if a number is not finite or too large, or the goal not rigid.
+        Number of solutions; 0 also if :func:`ik_node.solver.descent.entry.fill_row` refuses.
 
     """
     if seed.shape[0] > 0 and not write_row(T, seed, row):
@@ -446,8 +446,6 @@ def find_branches(arrays, packed, most, branch_work, work):
     """Find solutions as :func:`branch_rows` does; the geometry is in place of the postures."""
     T, seed = packed[:POSE_SIZE], packed[POSE_SIZE:POSE_SIZE + 6]
     fill_goal(T, arrays.settings[BOX_WIDTHS:], branch_work.goal)
-    if not rigid(branch_work.goal, T):
-        return 0
     found = every_branch(arrays.postures, joint_rows(arrays.joints), seed, most == 1, branch_work)
     return polish_branches(arrays, packed, found, most, branch_work, work)
 

@@ -61,7 +61,7 @@ from ik_node.solver.closed_form.subproblems import (
     unit_angle,
 )
 from ik_node.solver.descent.damped import descend, EARLY_STOP, SHORT_STEP
-from ik_node.solver.descent.entry import rigid, write_row
+from ik_node.solver.descent.entry import write_row
 from ik_node.solver.descent.layout import (
     Attempt,
     BOX_WIDTHS,
@@ -583,8 +583,6 @@ def searched_rows(setup, T, seed, row, most):
     branch_work, work = branch_workspace(MAX_CANDIDATES + 1), search_workspace()
     geometry, goal = arrays.postures, branch_work.goal
     fill_goal(row[:POSE_SIZE], arrays.settings[BOX_WIDTHS:], goal)
-    if not rigid(goal, row[:POSE_SIZE]):
-        return 0
     R = goal_rotation(geometry, goal)
     p = subtract(subtract(vector(goal, GOAL_POSITION), apply(R, link(geometry, 6))),
                  link(geometry, 0))

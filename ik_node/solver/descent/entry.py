@@ -17,8 +17,6 @@ from ik_node.solver.descent.layout import (
     FARTHEST_SEED,
     goal_workspace,
     JOINT_VALUES,
-    NOT_MODERATE,
-    NOT_RIGID,
     ORIENTATION_ERROR,
     ORIENTATION_TOLERANCE,
     POSE_SIZE,
@@ -27,6 +25,7 @@ from ik_node.solver.descent.layout import (
     problem_of,
     ProblemArrays,
     SOLVED_FLAG,
+    UNSOUND,
     workspace,
 )
 from ik_node.solver.descent.nullspace import lower_bias, tip_error
@@ -51,7 +50,7 @@ def fill_row(T, seed, row):
     Returns
     -------
     bool
-        Whether the numbers are finite, none of them too large.
+        Whether the goal is rigid, and the numbers are finite, none of them too large.
 
     """
     return write_row(T, seed, row)
@@ -70,24 +69,34 @@ def write_row(T, seed, row):
         moderate &= abs(seed[k]) <= FARTHEST_SEED
     for k in range(POSE_SIZE + n, row.shape[0]):
         row[k] = 0.0
-    return moderate
+    return moderate and rigid(row)
 
 
 @inner
-def rigid(goal, T):
-    """Return whether a goal, of the matrix T (16,), is a right-handed rigid pose."""
+def rigid(T):
+    """Return whether a matrix (16,) is a right-handed rigid pose."""
     if not (T[12] == 0.0 and T[13] == 0.0 and T[14] == 0.0 and T[15] == 1.0):
         return False
-    for i in range(0, 9, 3):
-        for j in range(0, i + 1, 3):
+    for i in range(0, 12, 4):
+        for j in range(0, i + 1, 4):
             d = -1.0 if i == j else 0.0
             for k in range(3):
-                d += goal[i + k] * goal[j + k]
+                d += T[i + k] * T[j + k]
             if not abs(d) <= MAX_ROTATION_ERROR:
                 return False
-    return (goal[0] * (goal[4] * goal[8] - goal[5] * goal[7])
-            - goal[1] * (goal[3] * goal[8] - goal[5] * goal[6])
-            + goal[2] * (goal[3] * goal[7] - goal[4] * goal[6])) > 0.0
+    return (T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8])
+            + T[2] * (T[4] * T[9] - T[5] * T[8])) > 0.0
+
+
+@compiled
+def first_unsound(T):
+    """Return the number of the first of N goals (N, 16) that is not rigid or too far; N: none."""
+    for k in range(T.shape[0]):
+        row = T[k]
+        far = max(abs(row[3]), abs(row[7]), abs(row[11]))
+        if not (far <= FARTHEST_GOAL_M and rigid(row)):
+            return k
+    return T.shape[0]
 
 
 @compiled
@@ -114,13 +123,13 @@ def solve_rows(table, joints, settings, postures, T, seed, packed, counts):
     Returns
     -------
     float
-        SOLVED_FLAG of the last goal; NOT_MODERATE, and nothing is solved, if a number of T or
-        of the seed is not finite or too large.
+        SOLVED_FLAG of the last goal; UNSOUND, and nothing is solved, if :func:`fill_row` refuses
+        T or the seed.
 
     """
     n, m = joints.shape[1], table.shape[0] - 1
     if seed.shape[0] > 0 and not write_row(T, seed, packed):
-        return NOT_MODERATE
+        return UNSOUND
     solve_each(ProblemArrays(table, joints, settings, postures), packed, counts[ROW_COUNT],
                counts[FIRST_SEED], counts[RESTART_COUNT], goal_workspace(n, postures.shape[1]),
                workspace(n, m))
@@ -138,9 +147,6 @@ def solve_each(arrays, packed, count, first, restarts, goal_work, work):
         row = packed[start:start + width]
         T, seeds, answer = row[:16], row[16:end], row[end:]
         fill_goal(T, box, goal)
-        if not rigid(goal, T):
-            answer[SOLVED_FLAG] = NOT_RIGID
-            continue
         solve_one(problem, goal_work, seeds, first, restarts, answer, work)
         answer[BIAS_STEP_COUNT] = 0.0
         if (answer[SOLVED_FLAG] == 1.0

@@ -36,12 +36,11 @@ GOAL_POSITION, HALF_WIDTHS, TOLERANCE_AXES, GOAL_SIZE = 9, 12, 18, 19
 # Values of goal[TOLERANCE_AXES]: no box (the whole pose, exactly), axes of the goal, of the base.
 EXACT_POSE, TIP_AXES, BASE_AXES = 0, 1, 2
 
-# Entries of an answer, (7 + n,): SOLVED_FLAG is 1, 0, or NOT_RIGID; errors in m and rad, the
+# Entries of an answer, (7 + n,): SOLVED_FLAG is 1 or 0; errors in m and rad, the
 # weighted squared error in m^2; from JOINT_VALUES on, the joint positions.
 (SOLVED_FLAG, POSITION_ERROR, ORIENTATION_ERROR, STEP_COUNT, LAST_ATTEMPT, SQUARED_ERROR,
  BIAS_STEP_COUNT, JOINT_VALUES) = range(8)
-NOT_RIGID = -1.0  # the goal is not a rigid pose
-NOT_MODERATE = -2.0  # a number is not finite or too large
+UNSOUND = -1.0  # in place of it: the goal is not rigid, or a number not finite or too large
 
 # A row of a goal: its pose (16, row by row), seeds (s * n), answer (7 + n).
 POSE_SIZE = 16

@@ -34,7 +34,6 @@ from ik_node.solver.descent.damped import (
     NEAR_JUMP,
     SHORT_STEP,
 )
-from ik_node.solver.descent.entry import rigid
 from ik_node.solver.descent.layout import (
     Attempt,
     BOX_WIDTHS,
@@ -97,8 +96,6 @@ def find_nearest(table, joints, settings, row, goal_work, work):
     n = q.shape[0]
     T, seed, answer = row[:POSE_SIZE], row[POSE_SIZE:POSE_SIZE + n], row[POSE_SIZE + n:]
     fill_goal(T, settings[BOX_WIDTHS:], goal)
-    if not rigid(goal, T):
-        return False
     given = answer[SOLVED_FLAG] == 1.0
     start = answer[JOINT_VALUES:] if given else seed
     for k in range(n):
