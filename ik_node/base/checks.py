@@ -140,22 +140,20 @@ def check_three(values: object, what: str) -> None:
         raise ParameterError(f'{what} needs three finite numbers, got {shown(values)}')
 
 
-def is_pose(T: list[list[float]]) -> bool:
+def is_pose(T: list[list[float]], farthest: float = inf) -> bool:
     """
-    Return whether the rows of a matrix (4, 4) are a right-handed rotation and a position.
+    Return whether a matrix (4, 4) is a right-handed rotation and a position within `farthest` (m).
 
     Beyond doubt, if the first two rows of the rotation are of length 1 and perpendicular, and the
     third is their vector product: then no entry of R R^T - I is larger than four times the largest
-    of these errors.  The position is not looked at.
+    of these errors.
     """
-    (a, b, c, _), (d, e, f, _), (g, h, i, _), last = T
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), last = T
     r, s, t = a * a + b * b + c * c - 1.0, d * d + e * e + f * f - 1.0, a * d + b * e + c * f
     u, v, w = b * f - c * e - g, c * d - a * f - h, a * e - b * d - i
-    if last != LAST_ROW:
-        return False
-    if r * r + s * s + t * t + u * u + v * v + w * w < SAFE_SQUARED_ERROR:
-        return True
-    return poses_are_rigid(np.array(T)[None])
+    return x * x + y * y + z * z <= farthest * farthest and last == LAST_ROW and (
+        r * r + s * s + t * t + u * u + v * v + w * w < SAFE_SQUARED_ERROR
+        or poses_are_rigid(np.array([T])))
 
 
 def poses_are_rigid(T: np.ndarray) -> bool:

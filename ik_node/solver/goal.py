@@ -227,8 +227,7 @@ def checked_pose(T: np.ndarray,
     """
     T = _numbers(T, (4, 4), what)
     rows = T.tolist()
-    (*_, x), (*_, y), (*_, z), _ = rows
-    if is_pose(rows) and x * x + y * y + z * z < FARTHEST_GOAL_M**2:
+    if is_pose(rows, FARTHEST_GOAL_M):
         T.setflags(write=False)
         return T
     if not np.isfinite(T).all():
