@@ -59,6 +59,56 @@ def test_an_older_goal_does_not_displace_a_newer_one(probe):
     assert goals.open() == [newer] and goals.current is newer
 
 
+def test_a_goal_goes_on_where_it_has_waited(probe):
+    """Before it is under way and after; a newer one meanwhile, and the end, leave it there."""
+    goals, done = goals_of(probe), []
+
+    def steps():
+        done.append('waits')
+        yield
+        goals.under_way(task, 'on its way')
+        done.append('moves')
+        yield
+        done.append('arrives')
+        goals.end(task, GoalState.REACHED, Reason.REACHED, 'there')
+
+    task = goals.new(Time())
+    goals.attempt(task, steps)
+    assert done == ['waits'] and goals.open() == [task] and goals.current is None
+    probe.wait(lambda: task.final)
+    assert done == ['waits', 'moves', 'arrives'] and task.state is GoalState.REACHED
+    done.clear()
+    task = goals.new(Time())
+    goals.attempt(task, steps)
+    newer = goals.new(Time())
+    goals.attempt(newer, waiting)
+    probe.spin_for(0.1)
+    assert done == ['waits'] and task.state is GoalState.SUPERSEDED
+    assert goals.open() == [newer] and newer.state is None
+
+
+@pytest.mark.parametrize('accepted', [False, True])
+def test_what_steps_raise_is_the_answer(probe, accepted):
+    """Of a goal that is not under way yet as a refusal; and they are left."""
+    goals, left = goals_of(probe), []
+
+    def steps():
+        try:
+            yield
+            if accepted:
+                goals.under_way(task, 'on its way')
+                yield
+            raise GoalError('no', Reason.OUT_OF_REACH)
+        finally:
+            left.append(task.number)
+
+    task = goals.new(Time())
+    goals.attempt(task, steps)
+    probe.wait(lambda: task.final)
+    assert task.state is (GoalState.FAILED if accepted else GoalState.REJECTED)
+    assert left == [task.number] and goals.status.outcomes == Counter(OUT_OF_REACH=1)
+
+
 def test_the_newest_that_can_be_taken_is_taken(probe):
     """The newer ones are refused each for its reason, the older ones not even looked at."""
     goals = goals_of(probe)

@@ -24,6 +24,7 @@ from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.doors.pose_actions import AnsweredActionServer
 from ik_node.node.execution.motion import Motion
 from ik_node.node.execution.ramps import Ramps
+from ik_node.node.goals import plans
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.queue import GoalQueue
@@ -116,7 +117,8 @@ class MotionSequences:
                        for number, each in enumerate(handle.request.trajectory.motions, 1)]
             last = motions[-1].goal
             task.plan.goal = last if isinstance(last, Goal) else None
-            return self._motion.in_sequence(task, motions, partial(setattr, sequence, 'plan'))
+            return self._motion.planned_beside(task, lambda robot: plans.in_sequence(
+                task, robot, motions, partial(setattr, sequence, 'plan')))
 
         task = self._goals.new(self._node.get_clock().now().to_msg(), SEQUENCE_KIND, sent_at,
                                on_final=on_final)

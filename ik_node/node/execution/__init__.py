@@ -3,6 +3,7 @@
 """
 A plan becomes a trajectory that is sent, watched, stopped.
 
+    beside             Motions that are planned in another thread
     context            What all that moves the arm is given of the node
     motion             Motions to goals: solve, plan, prove, send, supervise
     outputs            How trajectories go out: a topic, an action, or positions

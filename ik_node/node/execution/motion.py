@@ -9,18 +9,16 @@ has to wait, and what they raise is its answer (node/goals/queue.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable
 from time import monotonic
 
 import numpy as np
 
 from ik_node.base.errors import GoalError, PathError, Reason, TrajectoryError
-from ik_node.motion.change.active_trajectory import SAME_POSITION
 from ik_node.motion.change.monitor import Monitor
-from ik_node.motion.direct.point_to_point import require_free_goal, StartState
-from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError, SequencePlan
-from ik_node.motion.joint_path.waypoints import Waypoints
-from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.motion.direct.point_to_point import require_free_goal
+from ik_node.motion.joint_path.motion_sequence import SequenceError
+from ik_node.node.execution.beside import PlansBeside
 from ik_node.node.execution.context import MotionContext
 from ik_node.node.execution.outputs import Late
 from ik_node.node.execution.ramps import Ramps
@@ -33,7 +31,6 @@ from ik_node.node.goals.preparation import Kernels, Preparation
 from ik_node.node.robot.robot import Robot
 from ik_node.node.state.arm_state import MeasuredState
 from ik_node.ros.messages.status_messages import GoalState
-from ik_node.ros.middleware.process import in_thread
 
 MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
 LONG_PATH_POSES = 100  # from which on a path is planned beside the other callbacks, from rest
@@ -44,6 +41,7 @@ class Motion:
 
     def __init__(self, context: MotionContext, conversion: GoalConversion,
                  preparation: Preparation, ramps: Ramps, supervisor: Supervisor) -> None:
+        self._beside = PlansBeside(context, ramps)
         self._robot_slot = context.robot_slot
         self._arm = context.arm
         self._output = context.output
@@ -90,54 +88,29 @@ class Motion:
         yield from self.execute(task, plans.to_joints(task, robot, advice), detour, here)
 
     def along(self, task: GoalTask, way: plans.Way) -> Steps:
-        """
-        Move the tip along a path.
-
-        Parameters
-        ----------
-        way : sequence of (4, 4) arrays, or callable
-            Poses to pass in straight lines; or a function that returns the poses of an arc from
-            the start state.
-
-        """
+        """Move the tip along a path."""
         yield from self._preparation.until_loaded(task, Kernels.PATHS)
         robot = self._robot_slot.require()
         if plans.path_options(task, robot).free_axes:
             yield from self._preparation.until_loaded(task, Kernels.FREE_AXES)
         planner = plans.along(task, robot, way)
         if not callable(way) and len(way) >= LONG_PATH_POSES:
-            planner = yield from self._planned_beside(task, planner)
+            planner = yield from self._beside.planned(task, planner)
         yield from self.execute(task, planner)
 
-    def in_sequence(self, task: GoalTask, motions: Sequence[SequencedMotion],
-                    on_planned: Callable[[SequencePlan], None]) -> Steps:
-        """
-        Move through a sequence, all of which is planned before the arm moves.
-
-        Parameters
-        ----------
-        on_planned : callable
-            Called with each plan that is made, in any thread.
-
-        """
+    def planned_beside(self, task: GoalTask, planner_for: Callable[[Robot], Planner]) -> Steps:
+        """Move as is planned in another thread, because it takes long."""
         yield from self._preparation.until_loaded(task, Kernels.PATHS)
-        planner = plans.in_sequence(task, self._robot_slot.require(), motions, on_planned)
-        yield from self.execute(task, (yield from self._planned_beside(task, planner)))
-
-    def through_joints(self, task: GoalTask, way: Waypoints) -> Steps:
-        """Move the joints through waypoints."""
-        yield from self._preparation.until_loaded(task, Kernels.PATHS)
-        planner = plans.through_joints(task, self._robot_slot.require(), way)
-        yield from self.execute(task, (yield from self._planned_beside(task, planner)))
+        planner = planner_for(self._robot_slot.require())
+        yield from self.execute(task, (yield from self._beside.planned(task, planner)))
 
     def execute(self, task: GoalTask, planner: Planner, detour: Planner | None = None,
                 here: MeasuredState | None = None) -> Steps:
         """
         Plan from where the arm is, send the trajectory, and supervise it to the final answer.
 
-        Waits for a controller that was just discovered.  If the motion would collide, `detour`
-        is planned beside.  If the plan for a moving arm comes too late, or the arm does not
-        follow, it is planned again.
+        If the motion would collide, `detour` is planned beside.  If the plan for a moving arm
+        comes too late, or the arm does not follow, it is planned again.
         """
         execution, late = task.execution, 0
         execution.planner, execution.detour = planner, detour
@@ -158,14 +131,14 @@ class Motion:
                     yield from self._ramps.come_to_rest(task)
                 yield
             except (PathError, SequenceError) as error:
-                self._refuse(task, error, robot, here.q)
+                self._supervisor.refuse(task, error, robot, here.q)
                 return
             except TrajectoryError as error:
                 if execution.detour is None or error.reason is not Reason.COLLISION:
                     raise
                 yield from self._preparation.until_loaded(task, Kernels.DETOURS)
                 planner = plans.after_blocked(error, execution.detour)
-                execution.planner = yield from self._planned_beside(task, planner)
+                execution.planner = yield from self._beside.planned(task, planner)
                 execution.detour = None
             here = None
 
@@ -186,60 +159,3 @@ class Motion:
         waited = task.values.get('began_at_rest_because')
         self._goals.under_way(task, f'on its way, {trajectory.duration:.2f} s' + (
             f'; it had to wait for rest, because {waited}' if waited else ''))
-
-    def _refuse(self, task: GoalTask, error: PathError | SequenceError, robot: Robot,
-                q: np.ndarray) -> None:
-        """
-        Refuse a goal once its remedies are known, or by raising the error of its plan.
-
-        A path that is no motion is done: the arm, measured at `q` (n,), comes to rest there.
-        """
-        refused, task.plan.refused = task.plan.refused, None
-        if isinstance(error, PathError):
-            task.values['path_fraction'] = f'{error.fraction:.4f}'
-        if error.reason is Reason.ALREADY_THERE and isinstance(error, PathError):
-            if self._ramps.occupied(robot, q):
-                self._ramps.ramp_down(robot)
-            self._goals.supersede(task)
-            self._goals.end(task, GoalState.REACHED, error.reason, str(error))
-            return
-        sought = refused is not None and refused.error is error and refused.may_have_remedies \
-            and task.state is None and not (task.alternatives or task.refusals)
-        if not sought or self._goals.others_wait:
-            raise error
-        self._goals.refuse(task, error, in_thread(
-            refused.remedies, task.requests, lambda: task.final))
-
-    def _planned_beside(self, task: GoalTask, planner: Planner) -> Generator[None, None, Planner]:
-        """
-        Plan a motion in another thread; return what then gives it, for an arm at rest.
-
-        A moving arm goes on meanwhile.  If there is a motion, the arm is brought to rest, and
-        the motion from there is planned.
-        """
-        task.plan.replan = None
-        while True:
-            robot = self._robot_slot.require()
-            here, settings = self._arm.measured(robot), robot.settings
-            occupied = self._ramps.occupied(robot, here.q)
-            start = self._sender.start_state(robot, *here, self._arm.instant())
-            planning = in_thread(planner, start)
-            while not planning.done():
-                yield
-            if not occupied or planning.exception() is not None:
-                break
-            yield from self._ramps.come_to_rest(task)
-
-        def planned(now: StartState) -> Trajectory:
-            unchanged = self._robot_slot.robot is robot and robot.settings is settings \
-                and _same_rest(start, now)
-            kept = unchanged or planning.exception() is not None
-            return planning.result() if kept else planner(now)
-
-        return planned
-
-
-def _same_rest(one: StartState, other: StartState) -> bool:
-    """Return whether an arm rests at both, and they are the same."""
-    rests = all(each.initial.rests and not each.states for each in (one, other))
-    return rests and bool(np.abs(one.initial.q - other.initial.q).max() <= SAME_POSITION)

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Watches the motion to a goal, and gives the final answer."""
+"""Watches the motion to a goal, or sees that there is none, and gives the final answer."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from time import monotonic
 
 import numpy as np
 
-from ik_node.base.errors import IkNodeError, Reason
+from ik_node.base.errors import IkNodeError, PathError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.change.monitor import Verdict
+from ik_node.motion.joint_path.motion_sequence import SequenceError
 from ik_node.node.execution.context import MotionContext
 from ik_node.node.execution.ramps import Ramps
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.plans import LEFT_OUT_TURNS
 from ik_node.node.robot.robot import Robot
 from ik_node.ros.messages.status_messages import GoalState
+from ik_node.ros.middleware.process import in_thread
 from ik_node.solver.goal import Goal
 
 MAX_ATTEMPTS = 2  # trajectories sent for one goal if the arm does not begin to move
@@ -72,6 +74,29 @@ class Supervisor:
                             _reached_sentence(task))
         else:
             yield from self._end_failed(task, verdict, off_track, robot)
+
+    def refuse(self, task: GoalTask, error: PathError | SequenceError, robot: Robot,
+                q: np.ndarray) -> None:
+        """
+        Refuse a goal once its remedies are known, or by raising the error of its plan.
+
+        A path that is no motion is done: the arm, measured at `q` (n,), comes to rest there.
+        """
+        refused, task.plan.refused = task.plan.refused, None
+        if isinstance(error, PathError):
+            task.values['path_fraction'] = f'{error.fraction:.4f}'
+        if error.reason is Reason.ALREADY_THERE and isinstance(error, PathError):
+            if self._ramps.occupied(robot, q):
+                self._ramps.ramp_down(robot)
+            self._goals.supersede(task)
+            self._goals.end(task, GoalState.REACHED, error.reason, str(error))
+            return
+        sought = refused is not None and refused.error is error and refused.may_have_remedies \
+            and task.state is None and not (task.alternatives or task.refusals)
+        if not sought or self._goals.others_wait:
+            raise error
+        self._goals.refuse(task, error, in_thread(
+            refused.remedies, task.requests, lambda: task.final))
 
     def fail(self, task: GoalTask, verdict: Verdict, robot: Robot) -> Steps:
         """End a goal whose motion is not followed."""

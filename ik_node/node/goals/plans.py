@@ -52,6 +52,7 @@ JOINTS_KIND = 'joints'  # of the goals that name joint positions
 MAX_TURNS = 100  # of a joint in one motion
 LEFT_OUT_TURNS = 'left_out_turns'  # in the values of an answer
 
+# Poses (4, 4) to pass in straight lines, or what returns those of an arc from the start state.
 Way = Sequence[np.ndarray] | Callable[[MotionState], ArcPoses]
 
 

@@ -28,6 +28,7 @@ from ik_node.motion.tool_path.options import ROTATION_AXES
 from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.node.execution.motion import Motion
+from ik_node.node.goals import plans
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.queue import POSE_NUMBER
@@ -109,7 +110,8 @@ class GoalStarter:
         way = way_points_from_message(message, robot.chain, q)
         task.plan.q_goal = way.q[-1]
         task.values['way_points'] = len(way.q)
-        return self._motion.through_joints(task, way)
+        return self._motion.planned_beside(
+            task, lambda robot: plans.through_joints(task, robot, way))
 
     def _to_named(self, message: JointState, task: GoalTask, _robot: Robot) -> Steps:
         task.plan.q_goal = self._named.positions(message)
