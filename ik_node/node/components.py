@@ -44,17 +44,14 @@ from ik_node.node.robot.settings import make_settings, Settings, start_options
 from ik_node.node.scene.scene_changes import SceneChanges
 from ik_node.node.scene.scene_draft import SceneServices
 from ik_node.node.scene.scene_topics import SceneTopics
-from ik_node.node.show.clearance import ClearanceDisplay
 from ik_node.node.show.display import Display
-from ik_node.node.show.posture_list import PostureList
-from ik_node.node.show.preview import Preview
-from ik_node.node.show.scene_display import SceneDisplay
+from ik_node.node.show.preview import PostureList, Preview
+from ik_node.node.show.scene_display import ClearanceDisplay, SceneDisplay
 from ik_node.node.state.arm_state import ArmState, OtherJoints
 from ik_node.node.state.clocks import CallbackDelay, StampCheck, TimeJumps
 from ik_node.node.state.duplicate_names import DuplicateNames
 from ik_node.node.state.frames import Frames
-from ik_node.node.state.named_poses import PoseSaver, PoseTable, SemanticDescription
-from ik_node.node.state.tools import ToolList
+from ik_node.node.state.named_poses import PoseSaver, PoseTable, SemanticDescription, ToolList
 from ik_node.node.stream.jog import Jog
 from ik_node.node.stream.stream import Stream
 from ik_node.ros.description import Description

@@ -18,8 +18,13 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ik_node.collision.bodies.unchecked import Unchecked
 from ik_node.collision.distances.model import Clearance, CollisionModel
 from ik_node.collision.scene.scene import Scene
-from ik_node.node.show.clearance import clearance_markers, clearance_text, ClearanceDisplay
-from ik_node.node.show.scene_display import DISPLAY_DELAY_S, LatchedMarkers
+from ik_node.node.show.scene_display import (
+    clearance_markers,
+    clearance_text,
+    ClearanceDisplay,
+    DISPLAY_DELAY_S,
+    LatchedMarkers,
+)
 from ik_node.ros.messages.markers import BODY_GROWTH_M
 
 NAME = 'six_axis_arm'

@@ -29,8 +29,7 @@ from ik_node.motion.change.path_pace import plan_free_stop
 from ik_node.motion.direct.point_to_point import require_free, StartState
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.tree_motion import carried_out, POINT_PERIOD_S, split_by_controller
-from ik_node.node.arms.arms_options import ArmsOptions
-from ik_node.node.arms.arms_robot import ArmsRobot, PlannedMotion
+from ik_node.node.arms.arms_robot import ArmsOptions, ArmsRobot, PlannedMotion
 from ik_node.node.execution.outputs import Late, TopicOutput
 from ik_node.node.execution.trajectory_sender import REPEAT_MARGIN_S, SEND_SHARE
 from ik_node.node.goals.answers import numbers, StatusReporter

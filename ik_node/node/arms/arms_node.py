@@ -18,8 +18,7 @@ from ik_node.base.text import quote
 from ik_node.kinematics.links import link_pose
 from ik_node.model.description.urdf import Tree
 from ik_node.node.arms.arms_motion import ArmsMotion, Goals
-from ik_node.node.arms.arms_options import ArmsOptions
-from ik_node.node.arms.arms_robot import ArmsRobot, make_arms, require_frame_known
+from ik_node.node.arms.arms_robot import ArmsOptions, ArmsRobot, make_arms, require_frame_known
 from ik_node.node.execution.outputs import TopicOutput
 from ik_node.node.goals.answers import StatusReporter
 from ik_node.node.goals.goal import GoalTask

@@ -23,17 +23,62 @@ from ik_node.model.description.urdf import Tree
 from ik_node.model.joints import one_per_joint
 from ik_node.model.user_files.joint_limits_file import with_joint_limits
 from ik_node.motion import detour
+from ik_node.motion.change.monitor import MonitorOptions
 from ik_node.motion.change.thinning import for_controller, levers_of, require_max_points
 from ik_node.motion.direct.point_to_point import require_free
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.tree_motion import checked_controllers, plan_tree_motion, tree_limits
-from ik_node.node.arms.arms_options import ArmsOptions
 from ik_node.node.robot.collisions import load_collisions
 from ik_node.solver.goal import Goal
 from ik_node.solver.tree.tree_result import TreeResult
 from ik_node.solver.tree.tree_solver import TreeSolver
+
+
+@dataclass(frozen=True)
+class MotionOptions:
+    """What motions of several arms keep."""
+
+    start_delay: float      # time (s) from sending until all controllers begin
+    start_tolerance: float  # how far outside its limits a joint may be at the start, rad or m
+    step_tolerance: float   # how far a joint may be from where it should be at the time, rad or m
+
+
+@dataclass(frozen=True)
+class ArmsOptions:
+    """The fields that the rows of ``ros.parameters.IK_ARMS`` fill, and are described in."""
+
+    robot_description: str
+    urdf_file: str
+    mesh_paths: tuple[str, ...]
+    base_link: str
+    tip_links: tuple[str, ...]
+    controllers: tuple[str, ...]
+    controller_joints: tuple[str, ...]
+    controller_max_points: int
+    deadline: float
+    max_restarts: int
+    velocity_scale: float
+    joint_limits_file: str
+    velocity_limits: tuple[float, ...]
+    acceleration_limits: tuple[float, ...]
+    jerk_limits: tuple[float, ...]
+    detour_time: float
+    collision_check: bool
+    collision_strict: bool
+    collision_padding: float
+    collision_link_padding: tuple[str, ...]
+    collision_other_joints: tuple[str, ...]
+    collision_margin: float
+    scene_file: str
+    srdf_file: str
+    ground: bool
+    ground_height: float
+    max_goal_age: float
+    motion: MotionOptions
+    monitor: MonitorOptions
+
 
 WARM_UP_STEP = 1e-3  # rad or m
 

@@ -16,8 +16,8 @@ from ik_node.base.se3 import inverse
 from ik_node.base.system import how_to_install
 from ik_node.base.text import quote
 from ik_node.kinematics.links import link_poses
+from ik_node.node.doors.moveit_goals import MoveItRequests, RequestError, require_no_constraints
 from ik_node.node.doors.moveit_motion import MoveItMotion
-from ik_node.node.doors.moveit_requests import MoveItRequests, RequestError, require_no_constraints
 from ik_node.node.doors.moveit_scene import MoveItScene
 from ik_node.node.intake.context import NodeContext
 from ik_node.node.intake.goal_starter import GoalStarter

@@ -27,8 +27,14 @@ from ik_node.motion.requests import ArcPoses, ReceivedRequest
 from ik_node.motion.tool_path.path import MAX_PATH_POSES
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
-from ik_node.node.doors.moveit_goals import read_request, scaled_limits, WantedMotion
-from ik_node.node.doors.moveit_requests import MoveItRequests, RequestError, require_no_constraints
+from ik_node.node.doors.moveit_goals import (
+    MoveItRequests,
+    read_request,
+    RequestError,
+    require_no_constraints,
+    scaled_limits,
+    WantedMotion,
+)
 from ik_node.node.doors.pose_actions import AnsweredActionServer
 from ik_node.node.goals import plans
 from ik_node.node.goals.goal import GoalTask, Plan, Steps

@@ -1,18 +1,25 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Display of the collision bodies: ~/scene_markers and ~/body_markers."""
+"""Display of the collision check: ~/scene_markers, ~/body_markers and ~/clearance_markers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 import traceback
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_node.base.se3 import pose
 from ik_node.collision.bodies.ground import GROUND_NAME
+from ik_node.collision.distances.model import Clearance, CollisionModel
+from ik_node.node.goals.preparation import Kernels, Preparation
 from ik_node.node.robot.robot import Robot, RobotSlot
+from ik_node.node.state.arm_state import ArmState
+from ik_node.ros.messages.conversion import fill_pose
 from ik_node.ros.messages.markers import (
     BODY_ALPHA,
     BODY_COLOUR,
@@ -21,11 +28,18 @@ from ik_node.ros.messages.markers import (
     BODY_NAMESPACE,
     delete_all,
     GROUND_NAMESPACE,
+    marker,
+    MARKER_COLOURS,
     OBJECT_NAMESPACE,
     page_box_markers,
+    paint,
+    points_of_array,
+    scale,
+    text_marker,
 )
 from ik_node.ros.middleware.clocks import steady_clock
 from ik_node.ros.middleware.qos import LATCHED_QOS
+from ik_node.solver.unreachable import Colour
 
 try:
     from rclpy.event_handler import PublisherEventCallbacks
@@ -123,3 +137,124 @@ class SceneDisplay:
         return [delete_all(self._prefix + base_link), *body_markers(
             BODY_NAMESPACE, bodies, base_link, self._prefix, BODY_COLOUR, BODY_ALPHA,
             BODY_GROWTH_M)]
+
+
+CLEARANCE_NAMESPACE = 'clearance'
+LINE_WIDTH_M, POINT_WIDTH_M, TEXT_HEIGHT_M = 0.004, 0.012, 0.03
+TEXT_LIFT_M = 0.04  # above the middle of the line
+
+
+def clearance_markers(clearances: Iterable[Clearance], frame: str) -> list[Marker]:
+    """
+    Return for each clearance a line between the nearest points, both points, and a sentence.
+
+    They are red if the two do not keep their margin.  Of bodies that are drawn into each other
+    there is only the sentence, at the base.
+
+    Parameters
+    ----------
+    frame : str
+        The base link.
+
+    """
+    return [each for number, clearance in enumerate(clearances)
+            for each in _of_one(clearance, 4 * number, frame)]
+
+
+def _of_one(clearance: Clearance, number: int, frame: str) -> list[Marker]:
+    points = clearance.points
+    middle = np.zeros(3) if points is None else points.mean(axis=0)
+    sentence = text_marker(CLEARANCE_NAMESPACE, number, clearance_text(clearance),
+                           middle + [0.0, 0.0, TEXT_LIFT_M], frame, TEXT_HEIGHT_M)
+    if points is None:
+        return [sentence]
+    line = marker(CLEARANCE_NAMESPACE, number + 1, frame, Marker.LINE_LIST)
+    line.points = points_of_array(points)
+    scale(line, LINE_WIDTH_M)
+    ends = [marker(CLEARANCE_NAMESPACE, number + k, frame, Marker.SPHERE) for k in (2, 3)]
+    for end, point in zip(ends, points):
+        fill_pose(end.pose, pose(np.eye(3), point))
+        scale(end, *[POINT_WIDTH_M] * 3)
+    for each in (line, *ends):
+        paint(each, MARKER_COLOURS[Colour.GREEN if clearance.kept else Colour.RED])
+    return [sentence, line, *ends]
+
+
+def clearance_text(clearance: Clearance) -> str:
+    """Return which two are nearest to each other, and how near, as far as links are checked."""
+    first, second = clearance.names
+    if clearance.distance <= 0.0:
+        return f'No clearance: {first} and {second} touch'
+    return f'Clearance {1e3 * clearance.distance:.0f} mm: {first} and {second}' \
+        + (f' ({clearance.unchecked.brief})' if clearance.unchecked else '')
+
+
+# In every second look at the arm a distance is asked for, in the others it is shown.
+LOOK_PERIOD_S = 0.1
+
+
+class ClearanceDisplay:
+    """
+    Shows which two links are nearest to each other, which link and object, where, and how near.
+
+    The distance is computed in a thread of its own, only while somebody subscribes, and only
+    after the arm has moved or the scene has changed.
+    """
+
+    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, preparation: Preparation,
+                 frame_prefix: str) -> None:
+        self._node, self._robot_slot, self._arm = node, robot_slot, arm
+        self._preparation, self._prefix = preparation, frame_prefix
+        self._asked: tuple[Robot, CollisionModel | None, np.ndarray | None] | None = None
+        self._answer: Future | None = None
+        self._publisher = node.create_publisher(
+            MarkerArray, '~/clearance_markers', LATCHED_QOS, event_callbacks=
+            PublisherEventCallbacks and PublisherEventCallbacks(matched=self._on_matched))
+        self._timer = node.create_timer(LOOK_PERIOD_S, self._look, clock=steady_clock())
+        if PublisherEventCallbacks:
+            self._timer.cancel()
+
+    def _on_matched(self, _info: Any) -> None:
+        if self._timer.is_canceled():
+            self._timer.reset()
+
+    def _look(self) -> None:
+        if not self._publisher.get_subscription_count():
+            if PublisherEventCallbacks:
+                self._timer.cancel()
+            self._asked = None  # the next subscriber gets the present distances
+            return
+        robot = self._robot_slot.robot
+        if robot is None or not self._preparation.is_ready(Kernels.CLEARANCES):
+            return
+        if self._answer is None:
+            self._ask(robot)
+        elif self._answer.done():
+            answer, self._answer = self._answer, None
+            try:
+                self._show(robot, answer.result())
+            except Exception:  # noqa: BLE001  a display must not disturb goals
+                self._node.get_logger().error(f'not shown: {traceback.format_exc()}',
+                                              throttle_duration_sec=60.0)
+
+    def _ask(self, robot: Robot) -> None:
+        """Have the distance computed, unless it is that of the last time."""
+        model = robot.settings.solver.collisions
+        q, age = self._arm.last(robot)
+        if age > robot.settings.monitor.state_timeout:
+            q = None
+        before = self._asked
+        if before is not None and before[:2] == (robot, model) and np.array_equal(before[2], q):
+            return
+        self._asked = robot, model, q
+        if model is None or q is None:
+            self._show(robot, ())
+        else:
+            thread = ThreadPoolExecutor(1, 'clearance')
+            self._answer = thread.submit(model.clearances, q)
+            thread.shutdown(wait=False)  # it ends with the answer
+
+    def _show(self, robot: Robot, clearances: Iterable[Clearance]) -> None:
+        frame = self._prefix + robot.chain.base_link
+        self._publisher.publish(MarkerArray(markers=[delete_all(frame),
+                                                     *clearance_markers(clearances, frame)]))

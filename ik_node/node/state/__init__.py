@@ -8,7 +8,6 @@ What arrives from outside, and what goals ask of it: joint states, clocks, frame
     duplicate_names  Whether another node has the same name
     frames           Frames of goals: links of the URDF, or TF
     health_checks    The table of what /diagnostics can find
-    named_poses      Named poses, and the SRDF
+    named_poses      Named poses, the SRDF, and named tools
     send_order       Which of two messages was sent first, though clocks differ
-    tools            Named tools, and which is mounted
 """
