@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 import ctypes
 from functools import cache
 from random import getrandbits
+import sys
 from threading import get_ident
 from time import monotonic, time_ns
 from typing import Any
@@ -25,7 +26,7 @@ from zlib import crc32
 
 from builtin_interfaces.msg import Duration, Time
 from rclpy.clock import Clock, ClockType
-from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.service import Service
@@ -135,7 +136,8 @@ class _Taker:
     """Takes serialized messages by rcl, into a buffer that it keeps."""
 
     def __init__(self) -> None:
-        library = ctypes.CDLL(_rclpy.__file__)  # finds what it is linked against
+        # The compiled module of rclpy finds what it is linked against.
+        library = ctypes.CDLL(sys.modules[InvalidHandle.__module__].__file__)
         library.rcutils_get_default_allocator.restype = _Allocator
         self._take = library.rcl_take_serialized_message
         self._bytes, self._info = _Bytes(), _Info()
