@@ -108,16 +108,30 @@ def _run_node(program: str, node: str, module: str,
     sys.exit(_main_of(module)())  # which handles signals itself
 
 
-def _run_tool(arguments: str, module: str) -> NoReturn:
-    _end_at_signal(INTERRUPTED_CODE)
-    import_module(f'ik_node.tools.arguments.{arguments}').parse(sys.argv[1:])
-    main = _main_of(module)
-    for number in END_SIGNALS:
-        signal.signal(number, signal.default_int_handler)
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED_CODE)
+def _node(program: str, node: str, module: str, does: str) -> Callable[[], NoReturn]:
+    """Return an executable that runs a node; its docstring says what it does."""
+    def run() -> NoReturn:
+        _run_node(program, node, module)
+
+    run.__doc__ = does
+    return run
+
+
+def _tool(name: str, does: str, module: str = '') -> Callable[[], NoReturn]:
+    """Return an executable that reads its arguments, and then runs a command."""
+    def run() -> NoReturn:
+        _end_at_signal(INTERRUPTED_CODE)
+        import_module(f'ik_node.tools.arguments.{name}').parse(sys.argv[1:])
+        main = _main_of(f'ik_node.tools.{module or name}')
+        for number in END_SIGNALS:
+            signal.signal(number, signal.default_int_handler)
+        try:
+            sys.exit(main())
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED_CODE)
+
+    run.__doc__ = does
+    return run
 
 
 def ik_node() -> NoReturn:
@@ -134,90 +148,24 @@ def ik_node() -> NoReturn:
               {name: program.__doc__ or '' for name, program in COMMAND_PROGRAMS.items()})
 
 
-def ik_arms() -> NoReturn:
-    """Move several arms in step."""
-    _run_node('ik_arms', 'ik_arms', 'ik_node.node.arms.arms_node')
-
-
-def sim_controller() -> NoReturn:
-    """Run the simulated controller."""
-    _run_node('sim_controller', 'sim_controller', 'ik_node.simulation.node')
-
-
-def viewer() -> NoReturn:
-    """Show the arm in the browser."""
-    _run_node('ik_viewer', 'viewer', 'ik_node.ui.viewer.node')
-
-
-def handheld() -> NoReturn:
-    """Move the arm with a phone or a headset."""
-    _run_node('ik_handheld', 'handheld', 'ik_node.ui.handheld.node')
-
-
-def interactive_goal() -> NoReturn:
-    """Show the goal as a handle in RViz."""
-    _run_node('interactive_goal', 'interactive_goal', 'ik_node.ui.rviz_handle')
-
-
-def send_goal() -> NoReturn:
-    """Send one goal and wait for its answer."""
-    _run_tool('send_goal', 'ik_node.tools.send_goal')
-
-
-def jog() -> NoReturn:
-    """Move the tip by hand."""
-    _run_tool('jog', 'ik_node.tools.jog')
-
-
-def teach() -> NoReturn:
-    """Keep waypoints, record motions, and play them back."""
-    _run_tool('teach', 'ik_node.tools.teach')
-
-
-def demo() -> NoReturn:
-    """Run the demonstration."""
-    _run_tool('demo', 'ik_node.tools.demo.command')
-
-
-def ik_doctor() -> NoReturn:
-    """Find out why nothing moves."""
-    _run_tool('doctor', 'ik_node.tools.doctor.command')
-
-
-def param() -> NoReturn:
-    """Read and set parameters of a running node."""
-    _run_tool('param', 'ik_node.tools.param')
-
-
-def echo() -> NoReturn:
-    """Print what a running node publishes."""
-    _run_tool('echo', 'ik_node.tools.echo')
-
-
-def stop() -> NoReturn:
-    """Bring the arm to rest."""
-    _run_tool('stop', 'ik_node.tools.stop')
-
-
-def replay() -> NoReturn:
-    """Repeat the calls of a recorded goal."""
-    _run_tool('replay', 'ik_node.tools.replay')
-
-
-def compare_methods() -> NoReturn:
-    """Compare the methods of inverse kinematics."""
-    _run_tool('compare_methods', 'ik_node.tools.compare.command')
-
-
-def plot_trajectory() -> NoReturn:
-    """Draw a motion."""
-    _run_tool('plot_trajectory', 'ik_node.tools.plots.command')
-
-
-def workspace() -> NoReturn:
-    """Sample where an arm reaches."""
-    _run_tool('workspace', 'ik_node.tools.workspace.command')
-
+ik_arms = _node('ik_arms', 'ik_arms', 'ik_node.node.arms.arms_node', 'Move several arms in step.')
+sim_controller = _node('sim_controller', 'sim_controller', 'ik_node.simulation.node',
+                       'Run the simulated controller.')
+viewer = _node('ik_viewer', 'viewer', 'ik_node.ui.viewer.node', 'Show the arm in the browser.')
+handheld = _node('ik_handheld', 'handheld', 'ik_node.ui.handheld.node',
+                 'Move the arm with a phone or a headset.')
+interactive_goal = _node('interactive_goal', 'interactive_goal', 'ik_node.ui.rviz_handle',
+                         'Show the goal as a handle in RViz.')
+send_goal = _tool('send_goal', 'Send one goal and wait for its answer.')
+jog = _tool('jog', 'Move the tip by hand.')
+teach = _tool('teach', 'Keep waypoints, record motions, and play them back.')
+demo = _tool('demo', 'Run the demonstration.', 'demo.command')
+ik_doctor = _tool('doctor', 'Find out why nothing moves.', 'doctor.command')
+replay = _tool('replay', 'Repeat the calls of a recorded goal.')
+compare_methods = _tool('compare_methods', 'Compare the methods of inverse kinematics.',
+                        'compare.command')
+plot_trajectory = _tool('plot_trajectory', 'Draw a motion.', 'plots.command')
+workspace = _tool('workspace', 'Sample where an arm reaches.', 'workspace.command')
 
 # Commands of ``ik_node``, and the programs that they run.
 COMMAND_PROGRAMS: dict[str, Callable[[], NoReturn]] = {
@@ -226,9 +174,9 @@ COMMAND_PROGRAMS: dict[str, Callable[[], NoReturn]] = {
     'jog': jog,
     'teach': teach,
     'doctor': ik_doctor,
-    'param': param,
-    'echo': echo,
-    'stop': stop,
+    'param': _tool('param', 'Read and set parameters of a running node.'),
+    'echo': _tool('echo', 'Print what a running node publishes.'),
+    'stop': _tool('stop', 'Bring the arm to rest.'),
     'replay': replay,
     'viewer': viewer,
     'handheld': handheld,
