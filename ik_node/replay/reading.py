@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from math import inf
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from ik_node.base.errors import ParameterError
+from ik_node.base.errors import ParameterError, Reason
 from ik_node.base.text import quote
 from ik_node.collision.bodies.part_checks import checked_padding, checked_part, NO_VERTICES
 from ik_node.collision.bodies.parts import Body, ConvexPart
@@ -24,20 +24,10 @@ from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion
 from ik_node.motion.requests import (
     ArcPoses,
-    DetourRequest,
-    DirectRequest,
-    JointPathRequest,
-    MotionRemedyRequest,
     PathRequest,
-    PauseRequest,
-    RateRequest,
-    ReceivedRequest,
-    RemedyRequest,
     Request,
-    ResumeRequest,
     Rounds,
     SequenceRequest,
-    SolveRequest,
 )
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
@@ -52,7 +42,8 @@ REPLAY_DEADLINE_S = 60.0  # of a solve; what the node found, is found in any cas
 MIN_PERIOD_S, MAX_PERIOD_S = 1e-3, 10.0  # between points
 MIN_RATE = 1e-6  # of a limit per s, s^2 or s^3
 
-RequestReader = Callable[[Entry, Chain], Request]
+REQUESTS: Mapping[str, type] = {kind.name: kind for kind in get_args(Request)}
+REMEDIED_REQUESTS = {kind.name: kind for kind in (PathRequest, SequenceRequest)}
 
 
 def read_robot(entry: Entry) -> tuple[Tree, Chain]:
@@ -133,77 +124,50 @@ def _option(entry: Entry, default: Any, name: str) -> Any:
 
 # ---- requests ---------------------------------------------------------------
 
-def read_request(entry: Entry, chain: Chain) -> Request:
-    """Return a request for a chain."""
-    return _read(entry, chain, CALL_READERS)
-
-
-def _read(entry: Entry, chain: Chain, readers: Mapping[str, RequestReader]) -> Any:
+def read_request(entry: Entry, chain: Chain, kinds: Mapping[str, type] = REQUESTS) -> Any:
+    """Return a request for a chain, which is one of these kinds."""
     name = entry['call'].text()
-    if name not in readers:
+    if name not in kinds:
         raise ParameterError(f'{entry.where}.call is {quote(name)}; this version knows '
-                             + ', '.join(readers))
-    return readers[name](entry, chain)
+                             + ', '.join(kinds))
+    return kinds[name](**{
+        field.name: None if field.type.endswith('| None') and entry[field.name].missing
+        else FIELD_READERS[field.name](entry, chain) for field in fields(kinds[name])})
 
 
-def _solve(entry: Entry, chain: Chain) -> SolveRequest:
-    return SolveRequest(_goal(entry['goal']), _seeds(entry['seeds'], chain))
-
-
-def _remedies(entry: Entry, chain: Chain) -> RemedyRequest:
-    status, rounds = entry['status'].text(), entry['rounds']
-    known = {reason.value: reason for reason in REMEDIED_REASONS}
+def _status(entry: Entry, _chain: Chain) -> Reason:
+    status, known = entry['status'].text(), {reason.value: reason for reason in REMEDIED_REASONS}
     if status not in known:
         raise ParameterError(f'{entry.where}.status is {quote(status)}; it must be one of '
                              + ', '.join(known))
-    return RemedyRequest(_goal(entry['goal']), _seeds(entry['seeds'], chain), known[status],
-                         entry['nearest'].array(chain.n),
-                         Rounds.at_most(inf if rounds.missing else rounds.whole()))
+    return known[status]
+
+
+def _rounds(entry: Entry, _chain: Chain) -> Rounds:
+    return Rounds.at_most(inf if entry['rounds'].missing else entry['rounds'].whole())
 
 
 def _seeds(entry: Entry, chain: Chain) -> np.ndarray:
-    several = isinstance(entry.value, list) and entry.value and isinstance(entry.value[0], list)
-    return entry.array(None, chain.n) if several else entry.array(chain.n)
+    seeds = entry['seeds']
+    several = isinstance(seeds.value, list) and seeds.value and isinstance(seeds.value[0], list)
+    return seeds.array(None, chain.n) if several else seeds.array(chain.n)
 
 
-def _direct(entry: Entry, chain: Chain) -> DirectRequest:
-    return DirectRequest(_start(entry['start'], chain), _positions(entry['q_goal'], chain),
-                         _limits(entry['limits'], chain), _period(entry), entry['advice'].text())
-
-
-def _detour(entry: Entry, chain: Chain) -> DetourRequest:
-    goal, rounds = entry['goal'], entry['rounds']
-    return DetourRequest(_start(entry['start'], chain), _positions(entry['q_goal'], chain),
-                         None if goal.missing else _goal(goal), _limits(entry['limits'], chain),
-                         _period(entry),
-                         Rounds.at_most(inf if rounds.missing else rounds.whole()))
-
-
-def _path(entry: Entry, chain: Chain) -> PathRequest:
+def _path(entry: Entry, _chain: Chain) -> tuple[np.ndarray, ...]:
     poses = tuple(entry['poses'].array(None, 4, 4, unchecked=True))
-    if entry['arc'].truth():
-        if len(poses) != len(ArcPoses._fields):
-            raise ParameterError(f'{entry.where}.poses must be three poses, of an arc, got '
-                                 f'{len(poses)}')
-        poses = ArcPoses(*poses)
-    return PathRequest(_start(entry['start'], chain), poses, _limits(entry['limits'], chain),
-                       _path_options(entry['options']))
+    if not entry['arc'].truth():
+        return poses
+    if len(poses) != len(ArcPoses._fields):
+        raise ParameterError(f'{entry.where}.poses must be three poses, of an arc, got '
+                             f'{len(poses)}')
+    return ArcPoses(*poses)
 
 
-def _joint_path(entry: Entry, chain: Chain) -> JointPathRequest:
-    q, times = entry['q'].array(None, chain.n, unchecked=True), entry['times']
-    return JointPathRequest(
-        _start(entry['start'], chain), q,
-        None if times.missing else times.array(len(q), unchecked=True),
-        _limits(entry['limits'], chain), _period(entry), entry['start_tolerance'].number(low=0.0))
-
-
-def _sequence(entry: Entry, chain: Chain) -> SequenceRequest:
+def _motions(entry: Entry, chain: Chain) -> tuple[SequencedMotion, ...]:
     motions = tuple(_motion(each, chain) for each in entry['motions'].items())
     if not motions:
         raise ParameterError(f'{entry.where}.motions must not be empty')
-    return SequenceRequest(_start(entry['start'], chain), motions, _period(entry),
-                           _path_options(entry['options']))
+    return motions
 
 
 def _motion(entry: Entry, chain: Chain) -> SequencedMotion:
@@ -212,52 +176,37 @@ def _motion(entry: Entry, chain: Chain) -> SequencedMotion:
     if straight and not posed:
         raise ParameterError(f'{entry.where} is straight; its goal must be a pose')
     return SequencedMotion(
-        _goal(goal) if posed else _positions(goal, chain), _limits(entry['limits'], chain),
-        straight, None if between.missing else between.array(4, 4, unchecked=True),
+        _goal(goal) if posed else goal.array(chain.n, unchecked=True),
+        _limits(entry['limits'], chain), straight,
+        None if between.missing else between.array(4, 4, unchecked=True),
         entry['blend_radius'].number(low=0.0))
 
 
-def _motion_remedies(entry: Entry, chain: Chain) -> MotionRemedyRequest:
-    motion, rounds = entry['motion'], entry['rounds']
-    readers = {kind.name: CALL_READERS[kind.name] for kind in (PathRequest, SequenceRequest)}
-    return MotionRemedyRequest(_read(motion, chain, readers), entry['first'].whole(),
-                               Rounds.at_most(inf if rounds.missing else rounds.whole()))
-
-
-def _received(entry: Entry, chain: Chain) -> ReceivedRequest:
-    trajectory = _trajectory(entry['trajectory'], chain, unchecked=True)
-    return ReceivedRequest(_start(entry['start'], chain), trajectory,
-                           entry['tolerance'].number(), _limits(entry['limits'], chain))
-
-
-def _pause(entry: Entry, chain: Chain) -> PauseRequest:
-    return PauseRequest(_start(entry['start'], chain), _trajectory(entry['active'], chain),
-                        _limits(entry['limits'], chain), _period(entry))
-
-
-def _resume(entry: Entry, chain: Chain) -> ResumeRequest:
-    return ResumeRequest(_start(entry['start'], chain), _trajectory(entry['active'], chain),
-                         entry['place'].number(), _limits(entry['limits'], chain), _period(entry))
-
-
-def _rate(entry: Entry, chain: Chain) -> RateRequest:
-    return RateRequest(_start(entry['start'], chain), _trajectory(entry['active'], chain),
-                       entry['ratio'].number(), _limits(entry['limits'], chain), _period(entry))
-
-
-CALL_READERS: Mapping[str, RequestReader] = {
-    SolveRequest.name: _solve,
-    RemedyRequest.name: _remedies,
-    DirectRequest.name: _direct,
-    DetourRequest.name: _detour,
-    PathRequest.name: _path,
-    JointPathRequest.name: _joint_path,
-    SequenceRequest.name: _sequence,
-    MotionRemedyRequest.name: _motion_remedies,
-    ReceivedRequest.name: _received,
-    PauseRequest.name: _pause,
-    ResumeRequest.name: _resume,
-    RateRequest.name: _rate,
+# By the names of the fields of requests, each from the entry of its request.
+FIELD_READERS: Mapping[str, Callable[[Entry, Chain], Any]] = {
+    'active': lambda entry, chain: _trajectory(entry['active'], chain),
+    'advice': lambda entry, _: entry['advice'].text(),
+    'first': lambda entry, _: entry['first'].whole(),
+    'goal': lambda entry, _: _goal(entry['goal']),
+    'limits': lambda entry, chain: _limits(entry['limits'], chain),
+    'motion': lambda entry, chain: read_request(entry['motion'], chain, REMEDIED_REQUESTS),
+    'motions': _motions,
+    'nearest': lambda entry, chain: entry['nearest'].array(chain.n),
+    'options': lambda entry, _: _path_options(entry['options']),
+    'path': _path,
+    'period': lambda entry, _: entry['period'].number(MIN_PERIOD_S, MAX_PERIOD_S),
+    'place': lambda entry, _: entry['place'].number(),
+    'q': lambda entry, chain: entry['q'].array(None, chain.n, unchecked=True),
+    'q_goal': lambda entry, chain: entry['q_goal'].array(chain.n, unchecked=True),
+    'ratio': lambda entry, _: entry['ratio'].number(),
+    'rounds': _rounds,
+    'seeds': _seeds,
+    'start': lambda entry, chain: _start(entry['start'], chain),
+    'start_tolerance': lambda entry, _: entry['start_tolerance'].number(low=0.0),
+    'status': _status,
+    'times': lambda entry, _: entry['times'].array(len(entry['q'].items()), unchecked=True),
+    'tolerance': lambda entry, _: entry['tolerance'].number(),
+    'trajectory': lambda entry, chain: _trajectory(entry['trajectory'], chain, unchecked=True),
 }
 
 
@@ -268,10 +217,6 @@ def _goal(entry: Entry) -> Goal:
     tolerance, T = entry['tolerance'], entry['T_base_tip'].array(4, 4)
     return Goal(T, frame=entry['frame'].text()) if tolerance.missing else Goal(
         T, tuple(tolerance.array(6, infinite=True).tolist()), entry['frame'].text())
-
-
-def _positions(entry: Entry, chain: Chain) -> np.ndarray:
-    return entry.array(chain.n, unchecked=True)
 
 
 def _state(entry: Entry, chain: Chain, unchecked: bool = False) -> MotionState:
@@ -312,10 +257,6 @@ def _path_options(entry: Entry) -> PathOptions:
     if 'free_axes' in entry.keys():  # older files have none
         options['free_axes'] = tuple(axis.text() for axis in entry['free_axes'].items())
     return PathOptions(**{**options, 'period': period})
-
-
-def _period(entry: Entry) -> float:
-    return entry['period'].number(MIN_PERIOD_S, MAX_PERIOD_S)
 
 
 def _limits(entry: Entry, chain: Chain) -> MotionLimits:
