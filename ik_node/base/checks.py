@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ik_node.base.errors import ParameterError
+from ik_node.base.se3 import MAX_ROTATION_ERROR
 from ik_node.base.text import shown
 
-MAX_ROTATION_ERROR = 1e-6  # of each entry of R R^T - I
 SAFE_SQUARED_ERROR = (0.2 * MAX_ROTATION_ERROR)**2  # see :func:`is_pose`
 LAST_ROW = [0.0, 0.0, 0.0, 1.0]  # of a pose
 QUATERNION_NORMS = 0.9, 1.1  # of messages, which are normalised
@@ -130,6 +130,15 @@ def finite_array(value: object, shape: tuple[int | None, ...], what: str) -> np.
                              f'got the shape {array.shape}')
     if not np.isfinite(array).all():
         raise ParameterError(f'{what} must be finite, got {array[~np.isfinite(array)][0]}')
+    return array
+
+
+def numbers(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """Return `value` as an array of finite numbers of this shape, else raise ParameterError."""
+    array = real_array(value)
+    if array is None or array.shape != shape or not np.isfinite(array).all():
+        needed = f'{shape[0]} finite numbers' if shape else 'a finite number'
+        raise ParameterError(f'{what} is {shown(value, 80)}; it must be {needed}')
     return array
 
 

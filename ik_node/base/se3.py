@@ -15,6 +15,7 @@ from math import cos, sin
 
 import numpy as np
 
+MAX_ROTATION_ERROR = 1e-6  # of each entry of R R^T - I, of what is taken for a rotation
 FARTHEST_GOAL_M = 1e10  # of a pose that is a goal: its square is still a number
 
 

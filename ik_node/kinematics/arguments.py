@@ -9,7 +9,6 @@ import difflib
 
 import numpy as np
 
-from ik_node.base.checks import real_array
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote
 from ik_node.model.chain import Chain
@@ -39,15 +38,6 @@ def joint_vector(chain: Chain, q: np.ndarray, what: str = 'q', many: bool = Fals
                              f'{quote(chain.joint_names[where[-1]])}{row}; '
                              'its numbers must be finite')
     return q
-
-
-def numbers(value: object, shape: tuple[int, ...], what: str) -> np.ndarray:
-    """Return `value` as an array of finite numbers of this shape, else raise ParameterError."""
-    array = real_array(value)
-    if array is None or array.shape != shape or not np.isfinite(array).all():
-        needed = f'{shape[0]} finite numbers' if shape else 'a finite number'
-        raise ParameterError(f'{what} is {quote(value)}; it must be {needed}')
-    return array
 
 
 def indices(names: Sequence[str], known: tuple[str, ...], what: str) -> list[int]:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ik_node.base.checks import numbers
 from ik_node.base.errors import ParameterError, Reason, StateError
 from ik_node.base.text import quote
 from ik_node.kinematics import kernels
-from ik_node.kinematics.arguments import did_you_mean, indices, joint_vector, numbers, one_of
+from ik_node.kinematics.arguments import did_you_mean, indices, joint_vector, one_of
 from ik_node.kinematics.jacobian_query import (
     COMPILED_FORM,
     FRAME_NAMES,

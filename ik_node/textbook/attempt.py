@@ -11,6 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
+from ik_node.base.checks import numbers
 from ik_node.base.errors import ParameterError, Reason
 from ik_node.base.text import quote
 from ik_node.model.chain import Chain
@@ -84,7 +85,7 @@ def descend(method: str, chain: Chain, goal: Goal, q0: np.ndarray,
 
     """
     entry = _entry(method)
-    q0 = _seed(chain, q0)
+    q0 = numbers(q0, (chain.n,), 'the seed')
     guess = None
     if entry.guess is not None:
         task = Task(chain, _aim(goal, options), options.metres_per_radian)
@@ -204,13 +205,6 @@ def _check_spare(method: str, entry: Method, problem: Problem) -> None:
         raise ParameterError(f'{method} needs {wanted} as many joints as task rows, but there '
                              f'are {n} joints and {rows} rows; choose pseudo_inverse or '
                              f'{other}_pseudo_inverse')
-
-
-def _seed(chain: Chain, q0: np.ndarray) -> np.ndarray:
-    q = np.array(q0, dtype=float)
-    if q.shape != (chain.n,) or not np.isfinite(q).all():
-        raise ParameterError(f'a seed needs {chain.n} finite numbers, one per joint')
-    return q
 
 
 IMPROVING_METHOD = 'damped_least_squares'  # from the restarts of a method with a guess

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 import csv
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ik_node.base.checks import numbers
 from ik_node.base.errors import ParameterError
 from ik_node.model.joints import require_radians
 from ik_node.model.user_files.plain_yaml import YAML_ERRORS
@@ -116,13 +116,7 @@ def _from_csv(path: Path) -> list[FilePose]:
 
 
 def _numbers(values: Any, count: int, where: str) -> tuple[float, ...]:
-    try:
-        numbers = tuple(map(float, values)) if isinstance(values, Sequence) else ()
-    except (TypeError, ValueError):
-        numbers = ()
-    if len(numbers) != count or not all(map(isfinite, numbers)):
-        raise ParameterError(f'{where} is {values!r}; it must be {count} finite numbers')
-    return numbers
+    return tuple(numbers(values, (count,), where).tolist())
 
 
 def _turned(rpy: Sequence[float], where: str) -> tuple[float, ...]:

@@ -97,7 +97,7 @@ def test_unknown_joints_are_named(branched, link, missing):
 @pytest.mark.parametrize('others, words', [
     ({'grip_too': 0.0}, "'grip_too', which mimics 'grip'; leave it out"),
     ({'loose': 0.0}, "'loose', which is floating and has no position"),
-    ({'grip': np.nan}, "the position of 'grip' in others is 'nan'; it must be a finite number"),
+    ({'grip': np.nan}, "the position of 'grip' in others is nan; it must be a finite number"),
     ({'grip': 'open'}, "the position of 'grip' in others is 'open'"),
     ({'grip': [0.0]}, 'must be a finite number')])
 def test_wrong_positions_of_others_are_refused(branched, others, words):

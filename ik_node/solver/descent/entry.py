@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ik_node.base.checks import MAX_ROTATION_ERROR
-from ik_node.base.se3 import FARTHEST_GOAL_M
+from ik_node.base.se3 import FARTHEST_GOAL_M, MAX_ROTATION_ERROR
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.solver.descent.damped import nearest_turns, solve_one
 from ik_node.solver.descent.layout import (

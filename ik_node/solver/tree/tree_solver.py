@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.base.checks import real_array
+from ik_node.base.checks import numbers, real_array
 from ik_node.base.errors import GoalError, ParameterError, Reason
 from ik_node.base.text import quote, shown
-from ik_node.kinematics.arguments import did_you_mean, numbers
+from ik_node.kinematics.arguments import did_you_mean
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree
 from ik_node.kinematics.tree.tree_kernels import tree_poses
 from ik_node.solver.branches import PostureCheck
