@@ -12,7 +12,17 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
-from documents import anchors, blocks, check, check_value, commands, documents, links, ROOT
+from documents import (
+    anchors,
+    blocks,
+    check,
+    check_value,
+    commands,
+    documents,
+    links,
+    program_of,
+    ROOT,
+)
 import faults
 import numpy as np
 import pytest
@@ -44,24 +54,19 @@ OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how
              'docs/how_to/test_your_package.md')  # test/ros/test_pytest_fixtures.py
 
 
-def python_of(document):
-    """Return the Python blocks of a document as one program."""
-    return '\n'.join(block.text for block in blocks('python') if block.document == document)
-
-
 @pytest.mark.parametrize('document', sorted({block.document for block in blocks('python')}
                                             - {*OWN_TESTS}))
 def test_python_blocks_run(document, monkeypatch):
     """One after the other, as a reader would type them into one session."""
     monkeypatch.chdir(ROOT)
-    exec(compile(python_of(document), document, 'exec'), {})
+    exec(compile(program_of(document), document, 'exec'), {})
 
 
 def test_the_readme_solves_what_it_asks_for(monkeypatch):
     """Its example ends with a solution 5 cm below."""
     monkeypatch.chdir(ROOT)
     seen = {}
-    exec(python_of('README.md'), seen)
+    exec(program_of('README.md'), seen)
     assert seen['result'].success
     assert np.abs(seen['arm'].fk(seen['result'].q) - seen['T']).max() < 1e-5
     assert seen['arm'].fk(seen['q0'])[2, 3] - seen['T'][2, 3] == pytest.approx(0.05)
@@ -70,7 +75,7 @@ def test_the_readme_solves_what_it_asks_for(monkeypatch):
 def test_paths_in_python(monkeypatch):
     """Every way to make a path in the page on motion begins at the tip; the last is planned."""
     monkeypatch.chdir(ROOT)
-    code = python_of('docs/explanation/motion.md')
+    code = program_of('docs/explanation/motion.md')
     assert code.count('\npath = ') == 4
     seen = {}
     for line in code.splitlines(keepends=True):
@@ -91,7 +96,7 @@ def test_workspace_in_python(monkeypatch, tmp_path):
     (tmp_path / 'urdf').symlink_to(ROOT / 'urdf')
     monkeypatch.chdir(tmp_path)
     seen = {}
-    exec(python_of('docs/how_to/workspace.md'), seen)
+    exec(program_of('docs/how_to/workspace.md'), seen)
     assert seen['made'].share.shape == (7, 7, 1)
     assert np.array_equal(seen['again'].share, seen['made'].share)
 
@@ -100,7 +105,7 @@ def test_workspace_in_python(monkeypatch, tmp_path):
 def test_cluster_in_python(tmp_path):
     """The program of the page on clusters runs on two workers; with fewer poses here."""
     pytest.importorskip('distributed')
-    code = python_of('docs/how_to/cluster.md')
+    code = program_of('docs/how_to/cluster.md')
     assert code.count('100_000') == 1 and code.count('5_000') == 1
     (tmp_path / 'urdf').symlink_to(ROOT / 'urdf')
     (tmp_path / 'study.py').write_text(code.replace('100_000', '400').replace('5_000', '100'))
@@ -115,7 +120,7 @@ def test_replay_in_python(monkeypatch, tmp_path, capsys):
     solver, log = Solver(make_chain(tree)), []
     T = forward_kinematics(solver.chain, np.full(6, 0.3))
     solved = answered(SolveRequest(Goal(T), np.zeros((1, 6))), solver, log)
-    code = python_of('docs/how_to/replay.md')
+    code = program_of('docs/how_to/replay.md')
     [name] = re.findall(r"load\('(.+)'\)", code)
     (tmp_path / name).write_bytes(recording_bytes(AnsweredGoal(
         't0-1', {'message': 'reached'}, tree, log, {})))

@@ -12,7 +12,7 @@ from threading import current_thread, Event, Thread
 from time import monotonic
 from types import SimpleNamespace
 
-from documents import blocks
+from documents import run_program
 from geometry_msgs.msg import PoseStamped
 from harness import (
     latest,
@@ -702,14 +702,9 @@ def test_examples(system):
     ('docs/how_to/goals.md', ("{'remedy_shift_m': [-0.1879, 0.0, -0.0157]", 'it can be reached'),
      ''),
     pytest.param('docs/how_to/motion_sequences.md', ('5 motions: ',), '', marks=needs_sequences)])
-def test_the_documents(system, tmp_path, document, printed, logged):
+def test_the_documents(system, document, printed, logged):
     """The blocks of each are one program, which runs from the arm at rest to its end."""
-    script = tmp_path / 'document.py'
-    script.write_text('\n'.join(block.text for block in blocks('python')
-                                if block.document == document))
-    ran = subprocess.run([sys.executable, script], text=True, capture_output=True, timeout=180.0,
-                         cwd=ROOT)
-    assert ran.returncode == 0 and 'Traceback' not in ran.stderr, ran.stdout + ran.stderr
+    ran = run_program(document, ROOT)
     for words in printed:
         assert words in ran.stdout, ran.stdout
     assert logged in ran.stderr  # by the node of the program

@@ -3,11 +3,9 @@
 """compute_ik and compute_fk of MoveIt; judged by Pinocchio."""
 
 from ast import literal_eval
-import subprocess
-import sys
 
 from builtin_interfaces.msg import Duration
-from documents import blocks
+from documents import run_program
 from geometry_msgs.msg import PoseStamped
 from harness import DATA, latest, MODEL, pose, QUICK, READY, tip
 from moveit_kit import at, attached_object, box, collision_object, msg, scene_of, srv
@@ -139,11 +137,7 @@ def test_links_and_frames(kinematics):
 
 def test_the_document(kinematics, tmp_path):
     """The program of the how-to prints joint positions with the tip at its goal."""
-    script = tmp_path / 'document.py'
-    script.write_text('\n'.join(block.text for block in blocks('python')
-                                if block.document == 'docs/how_to/moveit_clients.md'))
-    ran = subprocess.run([sys.executable, script], text=True, capture_output=True, timeout=120.0)
-    assert ran.returncode == 0, ran.stderr
+    ran = run_program('docs/how_to/moveit_clients.md', tmp_path)
     solved, positions = ran.stdout.splitlines()
     assert solved.strip() == 'True'
     T = tip([literal_eval(positions)[name] for name in JOINTS])

@@ -3,11 +3,9 @@
 """Named poses: of an SRDF and a file, as goals, and saved; in real processes."""
 
 import re
-import subprocess
-import sys
 
 from diagnostic_msgs.msg import DiagnosticArray
-from documents import blocks
+from documents import run_program
 from harness import (
     LATCHED,
     latest,
@@ -213,11 +211,7 @@ def test_by_the_client(poses):
 
 def test_the_document(poses, tmp_path):
     """Its program saves a pose, leaves it, comes back and lists it."""
-    script = tmp_path / 'document.py'
-    script.write_text('\n'.join(block.text for block in blocks('python')
-                                if block.document == 'docs/how_to/named_poses.md'))
-    ran = subprocess.run([sys.executable, script], text=True, capture_output=True, timeout=180.0)
-    assert ran.returncode == 0 and 'Traceback' not in ran.stderr, ran.stdout + ran.stderr
+    ran = run_program('docs/how_to/named_poses.md', tmp_path)
     assert "'bench' is saved" in ran.stdout and "\nbench {'joint_1': " in ran.stdout
     assert np.abs(latest(poses.probe) - READY).max() < 1e-5
 

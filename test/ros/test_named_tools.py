@@ -3,11 +3,9 @@
 """Tools that have a name, mounted while the node runs; judged by Pinocchio and coal."""
 
 import re
-import subprocess
-import sys
 
 from diagnostic_msgs.msg import DiagnosticArray
-from documents import blocks
+from documents import blocks, run_program
 from geometry_oracle import bodies_of, Oracle
 from harness import ARM, LATCHED, latest, lent, process, READY, tip
 from motion_checker import path_of, states_at
@@ -292,11 +290,7 @@ def test_by_the_client(system, seen):
 
 def test_the_document(system, tmp_path):
     """Its program mounts what its file has, moves, and takes the tools off."""
-    script = tmp_path / 'document.py'
-    script.write_text('\n'.join(block.text for block in blocks('python')
-                                if block.document == PAGE))
-    ran = subprocess.run([sys.executable, script], text=True, capture_output=True, timeout=180.0)
-    assert ran.returncode == 0 and 'Traceback' not in ran.stderr, ran.stdout + ran.stderr
+    ran = run_program(PAGE, tmp_path)
     for words in ('before [', 'after [', "['gripper', 'pen'", 'gripper ['):
         assert words in ran.stdout, ran.stdout
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from threading import Thread
 
-from documents import blocks, commands
+from documents import blocks, commands, run_program
 from harness import latest, positions_of, PROGRAM, READY, reasons, stamp_of, stamped, tip, tool
 from motion_checker import path_of as dense_path, states_at
 import numpy as np
@@ -382,12 +382,7 @@ def test_joint_states_of_several_nodes():
 
 def test_the_document(system, tmp_path):
     """Its program in Python runs to its end."""
-    script = tmp_path / 'document.py'
-    script.write_text('\n'.join(block.text for block in blocks('python')
-                                if block.document == DOCUMENT))
-    ran = subprocess.run([sys.executable, script], cwd=tmp_path, text=True, capture_output=True,
-                         timeout=180.0)
-    assert ran.returncode == 0 and 'Traceback' not in ran.stderr, ran.stdout + ran.stderr
+    ran = run_program(DOCUMENT, tmp_path)
     assert ran.stdout.startswith('reached')
     assert TaughtPath.read(tmp_path / 'two.yaml').names == ('here', 'there')
 
