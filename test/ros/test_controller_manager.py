@@ -31,6 +31,7 @@ def arm(shared):
     with lent(shared) as probe:
         probe.manager.states = {'joint_state_broadcaster': 'active', 'sim_controller': 'inactive'}
         probe.change(SIM, silent=True)
+        probe.change('/ik_node', watch__start_timeout=0.2)
         yield probe
         probe.change(SIM, silent=False)
 

@@ -10,6 +10,7 @@ from harness import (
     positions_of,
     Probe,
     process,
+    QUICK,
     READY,
     reasons,
     stamp_of,
@@ -34,7 +35,7 @@ def simulated(tmp_path_factory, recorded):
     probe.simulation = Simulation(probe)
     given = {'urdf_file': ARM, 'use_sim_time': True}
     with process('sim_controller', folder, {**given, 'initial_positions': READY}), \
-            process('ik_node', folder, given):
+            process('ik_node', folder, {**given, **QUICK}):
         probe.wait_for_node()
         probe.wait(probe.commands.get_subscription_count)
         yield probe

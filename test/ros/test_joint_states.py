@@ -335,6 +335,7 @@ def test_start_slightly_outside_moves_inward(alone):
                    'sent again, then the goal has failed: NOT_MOVING')
 def test_arm_that_does_not_move_is_noticed(alone):
     """A trajectory after which nothing moves is sent again, then the goal has failed."""
+    alone.change(watch__start_timeout=0.5)
     tell(alone, READY)
     alone.spin_for(0.5)
     stamp = alone.send(GOAL, DOWN)

@@ -49,7 +49,7 @@ def speeds(system, since):
     return np.array([abs(state.velocity[0]) for _, state in system.states[since:]])
 
 
-@pytest.mark.parametrize(('before', 'after'), usual_first(1, [(0.12, 0.03), (0.03, 0.12)]))
+@pytest.mark.parametrize(('before', 'after'), usual_first(1, [(0.24, 0.06), (0.06, 0.24)]))
 def test_a_joint_goal(system, before, after):
     """Slower or faster from then on, to the same end; slower, it stays on its way."""
     system.change('/ik_node', motion__velocity_scale=before)
