@@ -23,17 +23,20 @@ GC_THRESHOLD = 50_000  # new objects between two collections of garbage; Python'
 # Files that take longest: processes begin with them.  First those that judge motion in real time,
 # in an order in which six processes end at about the same time.
 LONGEST_FIRST = (*(f'ros/test_{name}.py' for name in (
-    'stream', 'takeover', 'position_output', 'jog', 'takeover_by_action',
-    'stream_commands', 'late_trajectories', 'sim_faults', 'stream_ends', 'stream_takeover',
-    'interruption_of_paths',
-    'client', 'viewer_page', 'doctor', 'goal_kinds', 'start_and_end', 'fault_process', 'watching',
-    'action_output', 'send_goal', 'demo', 'teach', 'joint_states', 'fault_graph', 'collisions',
-    'client_ends', 'lifecycle', 'large_scenes', 'arms_faults', 'parameters',
-    'scene_topics', 'pause', 'fault_clock', 'moveit_scene', 'health', 'viewer_collisions', 'arms',
-    'speed', 'motion_sequences', 'client_sequences', 'named_poses', 'handheld', 'recordings',
-    'motion', 'pose_actions', 'node_client', 'fault_restart', 'goals', 'soak', 'previews')),
-    'textbook/test_attempt.py', 'test_package.py',
-    'workspace/test_command.py', 'workspace/test_sampling.py')
+    'lossy_network', 'jog', 'stream', 'takeover', 'stream_ends', 'stream_commands',
+    'late_trajectories', 'position_output', 'sim_faults', 'takeover_by_action',
+    'interruption_of_paths', 'stream_takeover',
+    'client', 'viewer_page', 'joint_states', 'watching', 'fault_process', 'goal_kinds', 'demo',
+    'scene_topics', 'arms_faults', 'fault_graph', 'teach', 'doctor', 'collisions',
+    'node_commands', 'start_and_end', 'action_output', 'client_ends', 'lifecycle', 'moveit_scene',
+    'client_sequences', 'fault_clock', 'arms', 'pause', 'health', 'unchecked_links', 'stopping',
+    'motion_sequences', 'speed', 'handheld', 'node_client', 'parameters', 'viewer_collisions',
+    'lost_trajectories', 'named_poses', 'controller_manager', 'send_goal', 'other_joints',
+    'fault_restart', 'recordings', 'whole_turns', 'pose_actions', 'handheld_page', 'goals',
+    'markers', 'live_parameters', 'action_servers', 'fault_network', 'few_axes', 'previews')),
+    'collision/test_bodies.py', 'collision/test_model.py', 'kinematics/test_compilation.py',
+    'workspace/test_command.py', 'collision/test_convex.py', 'textbook/test_attempt.py',
+    'motion/following/test_follower.py')
 
 # Programs under test must not know that `make test` or pytest's readline started them.
 for name in ('MAKELEVEL', 'MAKEFLAGS', 'MFLAGS', 'COLUMNS', 'LINES'):

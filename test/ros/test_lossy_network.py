@@ -123,7 +123,7 @@ def outcome(asked, rows, end, ramps):
 def test_a_stop_is_a_stop(apart, tmp_path, controller):
     """No goal moves the arm after a stop, and no stop waits until DDS sends it again."""
     tries = tried(tmp_path, int(samples(usual=6, nightly=1000)), controller,
-                  int(samples(usual=30, nightly=1)))
+                  int(samples(usual=2, nightly=1)))
     moved = [each for each in tries if each.moved > STILL]
     late = [each for each in tries if each.late > BEGIN_S]
     print(*tries, sep='\n')
