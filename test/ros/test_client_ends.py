@@ -96,8 +96,6 @@ def test_a_node_that_dies(tmp_path, probe, recorded):
             assert node.stop() == 0
             with pytest.raises(GoalNotReachedError, match='stopped .SHUTDOWN.'):
                 goal.wait(20.0)
-            with pytest.raises(NodeUnreachableError, match='has ended|does not answer'):
-                arm.joints(READY).wait(60.0)
 
 
 def test_a_goal_while_the_new_node_starts(tmp_path, probe, recorded):

@@ -256,6 +256,7 @@ def test_two_senders(arm):
         for sender, xyz in places.items():
             sent.append(sender.send(xyz, DOWN))
             arm.spin_for(0.05)
+    arm.change('/ik_node', motion__velocity_scale=0.5)
     assert arm.final(sent[-1])['state'] == 'reached'
     once_each(arm.statuses, sent)
     finals = [arm.final(stamp)['reason'] for stamp in sent[:-1]]

@@ -10,7 +10,6 @@ from importlib.util import find_spec
 import subprocess
 import sys
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from fuzz.messages import like
 from geometry_msgs.msg import PoseStamped
 from harness import (
@@ -297,31 +296,9 @@ def test_named_poses(rviz):
 
 
 @needs_package
-def test_tools(rviz):
-    """They are entries with a check mark at the one that is mounted; the node is told of one."""
-    lists = rviz.probe.create_publisher(DiagnosticArray, '/ik_node/tools', LATCHED_QOS)
-    rviz.probe.wait(lists.get_subscription_count, what='the handle')
-    for mounted in ('probe', ''):
-        lists.publish(DiagnosticArray(status=[
-            DiagnosticStatus(name=name, message='mounted' if name == mounted else '')
-            for name in ('probe', 'brush')]))
-        expected = [f'[{"x" if name == mounted else " "}] {name or "(none)"}'
-                    for name in ('', 'probe', 'brush')]
-        rviz.probe.wait(lambda expected=expected: rviz.titles() == [*LABELS, 'tool', *expected],
-                        what=f'the entries {expected}')
-    for label, said in (('brush', "there is no tool 'brush'"), ('(none)', 'the tool is none')):
-        rviz.choose(label)
-        rviz.probe.wait(lambda said=said: said in rviz.log.output, what=said)
-    lists.publish(DiagnosticArray())
-    rviz.probe.wait(lambda: rviz.titles() == LABELS, what='no tools')
-    rviz.probe.destroy_publisher(lists)
-
-
-@needs_package
-@pytest.mark.parametrize('spoil, words', [
-    (lambda p: setattr(p.position, 'x', float('nan')), 'position.x of the goal is nan'),
-    (lambda p: [setattr(p.orientation, name, 0.0) for name in 'xyzw'], 'is not set')])
-@pytest.mark.parametrize('control', ['move_x', 'menu'])
+@pytest.mark.parametrize('control, spoil, words', [
+    ('move_x', lambda p: setattr(p.position, 'x', float('nan')), 'position.x of the goal is nan'),
+    ('menu', lambda p: [setattr(p.orientation, name, 0.0) for name in 'xyzw'], 'is not set')])
 def test_a_bad_pose(rviz, control, spoil, words):
     """It is ignored with one warning; the handle stays where it is."""
     before = rviz.log.output
