@@ -85,9 +85,9 @@ class ArmDynamics:
             Rad or m, per s, per s^2.
 
         """
-        Q, Qd, Qdd = (np.ascontiguousarray(each, dtype=float) for each in (Q, Qd, Qdd))
-        found = np.empty(Q.shape)
-        joint_torques(self._table, self._parents, self._bodies, self._gravity, Q, Qd, Qdd, found)
+        states = np.array([Q, Qd, Qdd], dtype=float)
+        found = np.empty(states.shape[1:])
+        joint_torques(self._table, self._parents, self._bodies, self._gravity, states, found)
         return found
 
     def holding_torques(self, Q: np.ndarray) -> np.ndarray:
@@ -105,7 +105,7 @@ def _require_place(tree: Tree, moving: MovingFrames, link: str) -> None:
 
 
 @compiled
-def joint_torques(table, parents, bodies, gravity, Q, Qd, Qdd, torques):
+def joint_torques(table, parents, bodies, gravity, states, torques):
     """
     Write the torques of many states.
 
@@ -119,31 +119,31 @@ def joint_torques(table, parents, bodies, gravity, Q, Qd, Qdd, torques):
         about that (kg m^2, row-major).
     gravity : (3,) array
         In the base, m/s^2.
-    Q, Qd, Qdd : (K, n) arrays
-        Rad or m, per s, per s^2.
+    states : (3, K, n) array
+        Positions, velocities, accelerations: rad or m, per s, per s^2.
     torques : (K, n) array, written
         N m or N; that of a mimic joint, times its factor, is added to that of the joint that it
         follows.
 
     """
     frames = np.empty((table.shape[0], 12))
-    motions = np.empty((table.shape[0], 9))
-    forces = np.empty((table.shape[0], 6))
-    for row in range(Q.shape[0]):
-        tree_frames(table, parents, Q[row], frames)
-        body_forces(table, parents, bodies, gravity, frames, Qd[row], Qdd[row], motions, forces)
-        gather_torques(table, parents, frames, forces, torques[row])
+    motions = np.empty((table.shape[0], 15))
+    for row in range(torques.shape[0]):
+        tree_frames(table, parents, states[0, row], frames)
+        body_forces(table, parents, bodies, gravity, frames, states[1:, row], motions)
+        gather_torques(table, parents, frames, motions[:, 9:], torques[row])
 
 
 @inner
-def body_forces(table, parents, bodies, gravity, frames, qd, qdd, motions, forces):
+def body_forces(table, parents, bodies, gravity, frames, rates, motions):
     """
-    Write force and moment (about the origin of its frame) that move each body, (m, 6).
+    Write the force and the moment (about the origin of its frame) that move each body.
 
-    `motions` (m, 9): angular velocity and acceleration of each frame, and the acceleration of
-    its origin; written.
+    `rates` (2, n): velocities and accelerations of the joints.  `motions` (m, 15), written:
+    angular velocity and acceleration of each frame, the acceleration of its origin, force, moment.
     """
-    for k in range(forces.shape[0]):
+    qd, qdd = rates[0], rates[1]
+    for k in range(motions.shape[0]):
         F, body, joint = frames[k], bodies[k], int(table[k, 13])
         w = u = p = 0.0, 0.0, 0.0
         a = -gravity[0], -gravity[1], -gravity[2]
@@ -170,7 +170,7 @@ def body_forces(table, parents, bodies, gravity, frames, qd, qdd, motions, force
         f = body[0] * b[0], body[0] * b[1], body[0] * b[2]
         n = plus(plus(turned(F, body, u), 1.0, cross(w, turned(F, body, w))), 1.0, cross(s, f))
         for i in range(3):
-            forces[k, i], forces[k, 3 + i] = f[i], n[i]
+            motions[k, 9 + i], motions[k, 12 + i] = f[i], n[i]
 
 
 @inner

@@ -277,10 +277,10 @@ def _least_distance(query: Query, known: np.ndarray, q: np.ndarray) -> float:
 def _walked(query: Query, q: np.ndarray) -> np.ndarray:
     """Return the self-motion through q (n,) as postures (k, n)."""
     parts = []
-    for sign in (1.0, -1.0):
+    for step in (WALK_STEP, -WALK_STEP):
         found = np.empty((MAX_WALKED_POSTURES, len(q)))
         count, closed = walk(query.chain.table, query.joints, query.settings, query.T[0].ravel(),
-                             q, sign, WALK_STEP, found)
+                             q, step, found)
         parts.append(found[:count])
         if closed:
             break

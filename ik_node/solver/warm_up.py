@@ -99,7 +99,7 @@ def warm_up_self_motion() -> None:
     """Load or compile the self-motion kernels (redundant arms with collision checking)."""
     table, joints, _, settings, _ = _blank_arrays(1)
     with compilation_told():
-        walk(table, joints, settings, np.zeros(16), np.zeros(1), 1.0, 0.1, np.zeros((1, 1)))
+        walk(table, joints, settings, np.zeros(16), np.zeros(1), 0.1, np.zeros((1, 1)))
 
 
 @lru_cache(maxsize=None)

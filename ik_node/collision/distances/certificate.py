@@ -212,8 +212,7 @@ def first_contact(check, lengths, c, margin, least, wanted, rises, doubt, near, 
         elif segment % WINDOW_SEGMENTS == 0:
             window_deviations(c, lengths, segment, q, motion, middle)
             place_parts(check, q, work)
-            left, _ = undecided_blocks(check, motion, margin, least, near, all_blocks, doubt,
-                                       work)
+            left, _ = undecided_blocks(check, motion, margin, least, near, doubt, work)
             if left < 0:
                 left = all_blocks
         if left == 0:
@@ -229,8 +228,8 @@ def first_contact(check, lengths, c, margin, least, wanted, rises, doubt, near, 
                 positions_at(c, segment, t, q)
                 deviations(c, segment, t, h, motion)
                 place_parts(check, q, work)
-                undecided, k = undecided_blocks(check, motion, margin, least, near,
-                                                candidates, doubt, work)
+                undecided, k = undecided_blocks(check, motion, margin, least, near[:candidates],
+                                                doubt, work)
                 if undecided == 0:
                     if rises:  # all that is left to be looked at is later
                         rises = raise_least(check, least, wanted, work)
@@ -263,18 +262,19 @@ def raise_least(check, least, wanted, work):
 
 
 @inner
-def undecided_blocks(check, motion, margin, least, near, candidates, doubt, work):
+def undecided_blocks(check, motion, margin, least, candidates, doubt, work):
     """
-    Bring the blocks that are not proved to be apart on an interval to the front of `near`.
+    Bring the blocks that are not proved to be apart on an interval to the front.
 
-    After :func:`place_parts` at its middle.  Of `near` (B,) the first `candidates` are looked at,
-    and only they change places.
+    After :func:`place_parts` at its middle.
 
     Parameters
     ----------
     motion : (2, n) array
         How far the joints go from the middle to the end on a straight line, with their signs; and
         how far they go from the middle at most.
+    candidates : (b,) int array
+        The blocks that are looked at, which change places.
 
     Returns
     -------
@@ -283,15 +283,15 @@ def undecided_blocks(check, motion, margin, least, near, candidates, doubt, work
 
     """
     undecided, worst = 0, 0
-    if candidates > 0:
+    if candidates.shape[0] > 0:
         write_twists(check, motion[0], work)
-    for i in range(candidates):
-        block = near[i]
+    for i in range(candidates.shape[0]):
+        block = candidates[i]
         verdict, k = block_verdict(check, motion, margin, least, block, doubt, work)
         if verdict == PAIR_TOO_NEAR:
             return PAIR_TOO_NEAR, k
         if verdict == INTERVAL_UNDECIDED:
-            near[i], near[undecided] = near[undecided], block
+            candidates[i], candidates[undecided] = candidates[undecided], block
             undecided, worst = undecided + 1, k
     return undecided, worst
 

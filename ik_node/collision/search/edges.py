@@ -102,9 +102,8 @@ def edge_free(edge, q0, q1):
         for i in range(q0.shape[0]):
             edge.motion[0, i] = half * (q1[i] - q0[i])
             edge.motion[1, i] = abs(edge.motion[0, i])
-        undecided, _ = undecided_blocks(edge.check, edge.motion, edge.margin,
-                                        edge.least, edge.near, candidates, edge.doubt,
-                                        edge.work)
+        undecided, _ = undecided_blocks(edge.check, edge.motion, edge.margin, edge.least,
+                                        edge.near[:candidates], edge.doubt, edge.work)
         if undecided < 0:
             return False
         if undecided == 0:

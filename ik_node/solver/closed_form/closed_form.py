@@ -368,7 +368,8 @@ def three_parallel(geometry, joints, q, R, p, nearest_only, work):
                 ways = (way3, way4, 1.0 if along > 0.0 else -1.0)
                 apart = (q1 - q[0])**2 + (q5 - q[4])**2
                 if inside1 and inside5:
-                    free = free_wrist(h2, links, wrist, ways, q6, apart, joints, q)
+                    free = free_wrist(h2, (links[0], links[1], links[2], wrist), ways, q6, apart,
+                                      joints, q)
                     try_turns(free, work.tried)
                     for side in range(1 if nearest_only else 2):
                         columns = (0, 2 * SIDE_TURNS) if nearest_only else (

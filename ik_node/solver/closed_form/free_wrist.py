@@ -93,7 +93,7 @@ def length(z):
 
 
 @inner
-def free_wrist(h, links, wrist, ways, sixth, apart, joints, q):
+def free_wrist(h, links, ways, sixth, apart, joints, q):
     """
     Return a FreeWrist.
 
@@ -101,10 +101,8 @@ def free_wrist(h, links, wrist, ways, sixth, apart, joints, q):
     ----------
     h : (3,) tuple
         Axis 2.
-    links : three (3,) tuples
-        From axis 2 to 3, 3 to 4 and 4 to 6, m.
-    wrist : (3,) tuple
-        From axis 2 to axis 6 at the goal, m.
+    links : four (3,) tuples
+        From axis 2 to 3, 3 to 4 and 4 to 6, and from axis 2 to 6 at the goal, m.
     ways, sixth, apart
         As of a FreeWrist.
     joints : JointRows
@@ -118,7 +116,7 @@ def free_wrist(h, links, wrist, ways, sixth, apart, joints, q):
     y = cross(h, x)
     fore = in_plane(links[1], x, y)
     lower = length(fore)
-    return FreeWrist(in_plane(wrist, x, y), in_plane(links[2], x, y), upper, lower,
+    return FreeWrist(in_plane(links[3], x, y), in_plane(links[2], x, y), upper, lower,
                      fore * (1.0 / lower), ways, sixth, apart, free_joints(q),
                      free_joints(joints.lower), free_joints(joints.upper))
 

@@ -286,8 +286,9 @@ def keep(wrist, curve, u, work, count):
 
 
 @inner
-def root_between(wrist, curve, a, fa, b, fb, work, count):
-    """Keep a root at two positions on a curve, or between them (Anderson-Bjorck)."""
+def root_between(wrist, curve, one, other, work, count):
+    """Keep a root at two positions (u, value) on a curve, or between them (Anderson-Bjorck)."""
+    (a, fa), (b, fb) = one, other
     if fa == 0.0 or fb == 0.0:
         return keep(wrist, curve, a if fa == 0.0 else b, work, count)
     if not fa * fb < 0.0:
@@ -331,8 +332,8 @@ def roots_around(wrist, curve, left, middle, right, work, count):
         f = value(wrist, curve, u)
         if f * fb < 0.0:
             for side in range(2):
-                end, f_end = (a, fa) if side == 0 else (c, fc)
-                count = root_between(wrist, curve, end, f_end, u, f, work, count)
+                end = (a, fa) if side == 0 else (c, fc)
+                count = root_between(wrist, curve, end, (u, f), work, count)
             return count
         if abs(f) < abs(fb):
             if u < b:
@@ -439,8 +440,8 @@ def roots_at_fold(wrist, way, sample, previous, end, work, count):
             nodes[k, 0] = 0.5 * (k - 3)
             nodes[k, 1] = value(wrist, curve, nodes[k, 0])
     for k in range(max(first, 1), min(end - 1, 5)):
-        count = root_between(wrist, curve, nodes[k, 0], nodes[k, 1], nodes[k + 1, 0],
-                             nodes[k + 1, 1], work, count)
+        count = root_between(wrist, curve, (nodes[k, 0], nodes[k, 1]),
+                             (nodes[k + 1, 0], nodes[k + 1, 1]), work, count)
     for k in range(first + 1, end - 1):
         count = roots_around(wrist, curve, nodes[k - 1], nodes[k], nodes[k + 1], work, count)
     return count
@@ -526,7 +527,7 @@ def find_candidates(wrist, work):
             f0, f1, f2 = values[last], values[k], values[after]
             if d1 >= 0.0 and d2 >= 0.0:
                 curve = Curve(position, 1.0, 1, way, way)
-                count = root_between(wrist, curve, 0.0, f1, ahead, f2, work, count)
+                count = root_between(wrist, curve, (0.0, f1), (ahead, f2), work, count)
                 if d0 >= 0.0:
                     count = roots_around(wrist, curve, (back, f0), (0.0, f1), (ahead, f2), work,
                                          count)

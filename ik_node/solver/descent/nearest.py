@@ -100,7 +100,7 @@ def find_nearest(table, joints, settings, row, goal_work, work):
     start = answer[JOINT_VALUES:] if given else seed
     for k in range(n):
         q[k] = min(max(start[k], joints.lower[k]), joints.upper[k])
-    solved, steps, position, angle = slide(table, joints, settings, goal, seed, q,
+    solved, steps, position, angle = slide(table, joints, settings, goal_work, seed,
                                            np.inf if given else NEAR_GOAL_M, work)
     if not solved or (given and squared(q, seed) >= squared(start, seed)) \
             or (not given and farthest(q, seed) > NEAR_JUMP):
@@ -124,14 +124,12 @@ def squared(a, b):
 
 
 @inner
-def slide(table, joints, settings, goal, seed, q, farthest_m, work):
+def slide(table, joints, settings, goal_work, seed, farthest_m, work):
     """
-    Move `q` to a solution from which no small step leads nearer to the seed.
+    Move `goal_work.q` to a solution from which no small step leads nearer to the seed.
 
     Parameters
     ----------
-    goal : (19,) array
-    q : (n,) array, changed
     farthest_m : float
         Largest error at the start (weighted, m).
 
@@ -141,6 +139,7 @@ def slide(table, joints, settings, goal, seed, q, farthest_m, work):
         Whether that is reached; steps; errors in m and rad.
 
     """
+    goal, q = goal_work.goal, goal_work.q
     frames, columns, e, D = work.frames, work.columns, work.e, work.D
     length, moved = settings[METRES_PER_RADIAN], np.inf
     for step in range(MAX_SLIDES):
@@ -212,7 +211,7 @@ MIN_LOOP_STEPS = 4
 
 
 @compiled
-def walk(table, joints, settings, T, begin, sign, step, found):
+def walk(table, joints, settings, T, begin, step, found):
     """
     Walk along the self-motion from a posture, by predictor and corrector.
 
@@ -227,10 +226,8 @@ def walk(table, joints, settings, T, begin, sign, step, found):
         The pose of the tip, row by row.
     begin : (n,) array
         Rad or m; it has that pose.
-    sign : float
-        In which of both directions.
     step : float
-        Rad or m.
+        Rad or m; its sign says in which of both directions.
     found : (K, n) array, written
         The postures, `begin` first.
 
@@ -253,12 +250,12 @@ def walk(table, joints, settings, T, begin, sign, step, found):
         here = found[count - 1]
         if not direction(table, here, active, work, V, along):
             return count, False
-        turned = sign
+        turned = step
         if count > 1:
             turned = 0.0
             for k in range(n):
                 turned += along[k] * before[k]
-        length, good = step, False
+        length, good = abs(step), False
         for _ in range(MAX_HALVINGS):
             for k in range(n):
                 q[k] = here[k] + (length if turned >= 0.0 else -length) * along[k]
@@ -272,7 +269,7 @@ def walk(table, joints, settings, T, begin, sign, step, found):
         for k in range(n):
             before[k] = q[k] - here[k]
         copy(q, found[count])
-        if count >= MIN_LOOP_STEPS and apart(q, begin, rows.revolute) < CLOSED_SHARE * step:
+        if count >= MIN_LOOP_STEPS and apart(q, begin, rows.revolute) < CLOSED_SHARE * abs(step):
             return count + 1, True
     return found.shape[0], False
 

@@ -20,8 +20,7 @@ def walked(solver, T, q, most=2000, joints=None):
     tables = solver.tables
     found = np.full((most, len(q)), np.nan)
     joints = without_limits(solver.chain, tables.joints) if joints is None else joints
-    count, closed = walk(solver.chain.table, joints, tables.settings, T.ravel(), q, 1.0, STEP,
-                         found)
+    count, closed = walk(solver.chain.table, joints, tables.settings, T.ravel(), q, STEP, found)
     return found[:count], closed
 
 
