@@ -82,22 +82,11 @@ class BuildError(Exception):
 
 @dataclass
 class Package:
-    """
-    The interfaces of a package that are to be built.
-
-    Attributes
-    ----------
-    name : str
-    interfaces : list of str
-        'msg/Name', 'srv/Name' or 'action/Name'.
-    needs : set of str
-        Other packages, here or in the environment.
-
-    """
+    """The interfaces of a package that are to be built."""
 
     name: str
-    interfaces: list[str] = field(default_factory=list)
-    needs: set[str] = field(default_factory=set)
+    interfaces: list[str] = field(default_factory=list)  # 'msg/Name', 'srv/Name' or 'action/Name'
+    needs: set[str] = field(default_factory=set)  # other packages, here or in the environment
 
 
 # ---- what is to be built ------------------------------------------------------
@@ -205,24 +194,15 @@ def environment_needs(package: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Build:
-    """
-    Where the code of one package is made, and of what.
-
-    Attributes
-    ----------
-    package : Package
-    definitions, folder, prefix : Path
-        Of all packages: their definitions, what is made on the way, and what is left of it.
-    built : tuple of str
-        The packages that are built before it, of which it may need some.
-
-    """
+    """Where the code of one package is made, and of what."""
 
     package: Package
+    # definitions, folder, prefix: of all packages, their definitions, what is made on the way, and
+    # what is left of it
     definitions: Path
     folder: Path
     prefix: Path
-    built: tuple[str, ...]
+    built: tuple[str, ...]  # the packages that are built before it, of which it may need some
 
     @property
     def described(self) -> Path:
