@@ -337,7 +337,6 @@ class PauseRequest:
         stop = plan_path_stop(self.active, self.start, self.limits, self.period, smooth=True)
         if stop.place > self.active.duration - MIN_REST_OF_MOTION_S:
             raise TrajectoryError('the motion ends before it could be paused')
-        validate(stop.trajectory, self.limits)
         require_free(solver.collisions, stop.trajectory)
         return stop
 
