@@ -27,7 +27,7 @@ def closed_form(name):
     chain, reference = robots.chain(name), robots.reference(name)
     start = tip_pose(name, np.zeros(6))
     data = reference.data  # at q = 0 now
-    base = data.oMf[reference._frame(chain.base_link)].inverse()
+    base = data.oMf[reference.frame(chain.base_link)].inverse()
     origins = [(base * data.oMi[reference.model.getJointId(joint)]).translation
                for joint in chain.joint_names] + [start[:3, 3]]
     axes = tip_jacobian(name, np.zeros(6))[3:].T

@@ -144,7 +144,8 @@ class Reference:
         self._joints: dict[str, JointPlace] = {}
         self._frames: dict[str, int] = {}
 
-    def _configuration(self, positions: dict[str, float]) -> np.ndarray:
+    def configuration(self, positions: dict[str, float]) -> np.ndarray:
+        """Return Pinocchio's vector of these positions; of other joints the neutral ones."""
         q = self._neutral.copy()
         for name, value in positions.items():
             if name not in self._joints:
@@ -157,7 +158,8 @@ class Reference:
                 q[first] = value
         return q
 
-    def _frame(self, link: str) -> int:
+    def frame(self, link: str) -> int:
+        """Return the number of the frame of a link."""
         if link not in self._frames:
             self._frames[link] = self.model.getFrameId(link, pin.FrameType.BODY)
         return self._frames[link]
@@ -169,17 +171,17 @@ class Reference:
     def poses(self, base: str, links: Iterable[str],
               positions: dict[str, float]) -> dict[str, np.ndarray]:
         """Return the poses (4, 4) of links in a base link, by name."""
-        pin.forwardKinematics(self.model, self.data, self._configuration(positions))
-        T_base_world = pin.updateFramePlacement(self.model, self.data, self._frame(base)).inverse()
+        pin.forwardKinematics(self.model, self.data, self.configuration(positions))
+        T_base_world = pin.updateFramePlacement(self.model, self.data, self.frame(base)).inverse()
         return {link: (T_base_world * pin.updateFramePlacement(
-            self.model, self.data, self._frame(link))).homogeneous for link in links}
+            self.model, self.data, self.frame(link))).homogeneous for link in links}
 
     def jacobian(self, base: str, link: str, positions: dict[str, float]) -> np.ndarray:
         """Return the Jacobian (6, joints given) of a link in the axes of a base link."""
-        q = self._configuration(positions)
+        q = self.configuration(positions)
         pin.computeJointJacobians(self.model, self.data, q)
-        T_world_base = pin.updateFramePlacement(self.model, self.data, self._frame(base))
-        full = pin.getFrameJacobian(self.model, self.data, self._frame(link),
+        T_world_base = pin.updateFramePlacement(self.model, self.data, self.frame(base))
+        full = pin.getFrameJacobian(self.model, self.data, self.frame(link),
                                     pin.LOCAL_WORLD_ALIGNED)
         R_base_world = T_world_base.rotation.T
         columns = [self._joints[name].velocity for name in positions]

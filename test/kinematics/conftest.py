@@ -113,7 +113,7 @@ class Subject:
     def jacobian(self, q, link, point, frame):
         """Return the Jacobian of a point of a link against the base, which may move too."""
         model, index, data = self._with_point(link, point)
-        pin.computeJointJacobians(model, data, self.reference._configuration(self.positions(q)))
+        pin.computeJointJacobians(model, data, self.reference.configuration(self.positions(q)))
         pin.updateFramePlacements(model, data)
         base = model.getFrameId(self.arm.base_link, pin.FrameType.BODY)
         J = pin.getFrameJacobian(model, data, index, pin.LOCAL_WORLD_ALIGNED)
@@ -128,7 +128,7 @@ class Subject:
         v = np.zeros(model.nv)
         v[self._columns()] = self.follow @ qd
         pin.computeJointJacobiansTimeVariation(
-            model, data, self.reference._configuration(self.positions(q)), v)
+            model, data, self.reference.configuration(self.positions(q)), v)
         pin.updateFramePlacements(model, data)
         aligned = pin.getFrameJacobianTimeVariation(model, data, index, pin.LOCAL_WORLD_ALIGNED)
         local = pin.getFrameJacobianTimeVariation(model, data, index, pin.LOCAL)

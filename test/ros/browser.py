@@ -106,7 +106,7 @@ class Window:
 
     def box(self, label: str):
         """Return a checkbox."""
-        return self._row(label).get_by_role('checkbox')
+        return self.row(label).get_by_role('checkbox')
 
     def check(self, label: str, wanted: bool = True) -> None:
         """Set or take away the check of a box, which waits for the node to say so."""
@@ -116,19 +116,20 @@ class Window:
 
     def choose(self, label: str, option: str) -> None:
         """Choose an option of a list."""
-        self._row(label).locator('input:not([type=hidden])').click()
+        self.row(label).locator('input:not([type=hidden])').click()
         self.page.get_by_role('option', name=option, exact=True).click()
 
     def number(self, label: str, which: int = 0):
         """Return the number beside a slider: the first, or another, of that label."""
-        return self._row(label, which).get_by_role('textbox')
+        return self.row(label, which).get_by_role('textbox')
 
     def enter(self, label: str, value: float, which: int = 0) -> None:
         """Type the number beside a slider."""
         self.number(label, which).fill(str(value))
         self.number(label, which).press('Enter')
 
-    def _row(self, label: str, which: int = 0):
+    def row(self, label: str, which: int = 0):
+        """Return the row of a panel with a label: the first, or another, of that label."""
         labels = self.page.locator('label').filter(has_text=re.compile(f'^{re.escape(label)}$'))
         return labels.nth(which).locator('xpath=ancestor::*[contains(@class, "Flex-root")][1]')
 

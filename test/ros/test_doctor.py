@@ -37,7 +37,8 @@ from ik_node.tools.doctor.observer import LOOK_PERIOD_S, Observer
 
 NAMES = [f'joint_{k}' for k in range(1, 7)]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-PATIENCE = '30'  # s, for what ends earlier; for what does not, the default is enough
+PATIENCE = '30'  # s, for what ends earlier
+BRIEF = '4'  # s, for what does not: something is missing
 
 COMMAND = [sys.executable, '-c', 'from ik_node.tools.entry import ik_doctor; ik_doctor()',
            '--json']
@@ -67,8 +68,8 @@ class Answer:
 
 
 def start(*arguments, **environment):
-    """Start it."""
-    return tool('ik_doctor', '--json', *arguments, **environment)
+    """Start it; without a `--timeout` it looks for a while."""
+    return tool('ik_doctor', '--json', '--timeout', BRIEF, *arguments, **environment)
 
 
 def ask(*arguments, nodes=()):
@@ -235,7 +236,7 @@ def without(nodes):
     """Return answers about nodes without an arm, all asked for at once, by names."""
     running = {'alone': start(), 'bare': start('--node', '/bare/ik_node'),
                'elsewhere': start('--timeout', '1', ROS_DOMAIN_ID=OTHER_DOMAIN)}
-    words = tool('ik_doctor')
+    words = tool('ik_doctor', '--timeout', BRIEF)
     spin([nodes], lambda: all(one.poll() is not None for one in [words, *running.values()]))
     return {'words': (words.returncode, words.stdout.read()),
             **{name: Answer(one) for name, one in running.items()}}

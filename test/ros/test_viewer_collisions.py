@@ -253,7 +253,7 @@ def test_a_box_is_added_moved_resized_and_removed(window, arm):
     window.wait(lambda: agrees(window, arm, number)
                 and arm.scene.boxes()[number][0][2] > before[2] + 0.05, 'the dragged box')
     assert np.allclose(arm.scene.boxes()[number][0][:2], before[:2], atol=1e-4)
-    lengths, places = (window._row(label).get_by_role('textbox')
+    lengths, places = (window.row(label).get_by_role('textbox')
                        for label in ('Size (m)', 'Position (m)'))
     lengths.nth(1).fill('0.35')
     lengths.nth(1).press('Enter')
@@ -304,6 +304,6 @@ def test_changes_by_other_programs_are_shown(window, arm):
     window.wait(lambda: agrees(window, arm, number)
                 and abs(window.pose(node_of(number))[1] - 2.0) < 1e-6,
                 'the box where another program has put it')
-    lengths = window._row('Size (m)').get_by_role('textbox')
+    lengths = window.row('Size (m)').get_by_role('textbox')
     window.wait(lambda: [float(lengths.nth(k).input_value()) for k in range(3)]
                 == [0.4, 0.5, 0.6], 'its size')

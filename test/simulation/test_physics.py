@@ -39,7 +39,7 @@ def gravity(name, q):
     """Return the torques that hold the arm at `q`, by Pinocchio."""
     chain, model = robots.chain(name), robots.reference(name).model
     data = model.createData()
-    full = robots.reference(name)._configuration(
+    full = robots.reference(name).configuration(
         {**fixed_joints(name), **robots.positions(chain, q)})
     torques = pin.computeGeneralizedGravity(model, data, full)
     return np.array([torques[model.joints[model.getJointId(joint)].idx_v]
@@ -82,7 +82,7 @@ def joint_inertia(made, chain, q):
 def pinocchio_inertia(reference, chain, q, fixed):
     """Return the same by Pinocchio."""
     data = reference.model.createData()
-    pin.crba(reference.model, data, reference._configuration(
+    pin.crba(reference.model, data, reference.configuration(
         {**fixed, **robots.positions(chain, q)}))
     there = [reference.model.joints[reference.model.getJointId(joint)].idx_v
              for joint in chain.joint_names]

@@ -95,7 +95,7 @@ def test_nothing_beyond_full_stretch(name):
     postures = robots.random_postures(chain, 3000, 5)
     tips = np.array([tip_pose(name, q)[:3, 3] for q in postures])
     reference = robots.reference(name)
-    base = reference.data.oMf[reference._frame(chain.base_link)].inverse()
+    base = reference.data.oMf[reference.frame(chain.base_link)].inverse()
     shoulder = (base * reference.data.oMi[
         reference.model.getJointId(chain.joint_names[0])]).translation
     farthest = np.linalg.norm(tips - shoulder, axis=1).max()
