@@ -24,8 +24,8 @@ def volume(hulls):
     return sum(ConvexHull(hull).volume for hull in hulls)
 
 
-@pytest.mark.parametrize(('file', 'most', 'below'), usual_first(3, [
-    (UR5 / 'forearm.stl', 8, 0.68), (UR5 / 'wrist1.stl', 8, 0.98), (PANDA / 'link5.stl', 1, 1.0),
+@pytest.mark.parametrize(('file', 'most', 'below'), usual_first(2, [
+    (UR5 / 'forearm.stl', 8, 0.68), (PANDA / 'link5.stl', 1, 1.0), (UR5 / 'wrist1.stl', 8, 0.98),
     (UR5 / 'upperarm.stl', 8, 0.75), (PANDA / 'hand.stl', 1, 1.0)]))
 def test_meshes_of_arms(file, most, below):
     """The surface is inside; a bent link is cut, one that is convex is exact."""
@@ -201,7 +201,7 @@ def outside_flat(points, hull):
                   elements=st.one_of(st.sampled_from((0.0, 1.0, -1.0, 1e-4, 1e-7, 1e-9,
                                                       1e-13)),
                                      st.floats(-2.0, 2.0))))
-@settings(max_examples=samples(usual=40, nightly=80), deadline=None)
+@settings(max_examples=samples(usual=25, nightly=80), deadline=None)
 def test_any_triangles(triangles):
     """Whatever the triangles, no corner is farther than 1 nm from the hulls, as coal measures."""
     hulls, grown = convex_hulls(triangles)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+from nightly import usual_first
 import numpy as np
 from PIL import Image
 import pinocchio as pin
@@ -204,8 +205,8 @@ def test_the_picture_shows_the_share(tmp_path, small):
     assert 0.1 < counts['made'][1] < 0.6 and counts['made'][0] < 0.05
 
 
-@pytest.mark.parametrize('box', [(0.3, 0.3, 0.0, 0.0, 0.4, 0.4), (5, 6, 5, 6, 5, 6),
-                                 (0.3, 0.3, -0.5, 0.5, 0.0, 1.0)])
+@pytest.mark.parametrize('box', usual_first(1, [
+    [0.3, 0.3, 0.0, 0.0, 0.4, 0.4], [5, 6, 5, 6, 5, 6], [0.3, 0.3, -0.5, 0.5, 0.0, 1.0]]))
 def test_odd_boxes_are_drawn(tmp_path, small, box):
     """A single cell, nothing reached, one layer."""
     plotting.new_figure(1.0, 1.0)
