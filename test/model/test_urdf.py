@@ -10,7 +10,7 @@ import time
 import xml.etree.ElementTree as ET
 
 from hypothesis import given, HealthCheck, settings, strategies as st
-from nightly import samples
+from nightly import each_once, samples
 import numpy as np
 import pytest
 import robots
@@ -202,8 +202,8 @@ LAUGHS = '<!DOCTYPE robot [<!ENTITY a0 "ha">' + ''.join(
 
 
 @pytest.mark.fault('robot description', 'DOCTYPE in an encoding that is not usual', 'refused')
-@pytest.mark.parametrize('declared', [False, True])
-@pytest.mark.parametrize('encoding', ['utf-32', 'utf-32-le', 'utf-7', 'utf-16-le', 'cp037'])
+@pytest.mark.parametrize('encoding, declared', each_once(
+    ['utf-32', 'utf-32-le', 'utf-7', 'utf-16-le', 'cp037'], [False, True]))
 def test_document_types_in_odd_encodings(encoding, declared):
     """However it is written; there is no way around."""
     head = f'<?xml version="1.0" encoding="{encoding}"?>' if declared else ''
@@ -213,13 +213,12 @@ def test_document_types_in_odd_encodings(encoding, declared):
 
 @pytest.mark.fault('robot description', 'DOCTYPE, entities',
                    'refused before anything in it is looked at')
-@pytest.mark.parametrize('doctype', [
+@pytest.mark.parametrize('doctype, encoding', each_once([
     '<!DOCTYPE robot>', '<!DOCTYPE robot SYSTEM "http://127.0.0.1:9/x.dtd">',
     '<!DOCTYPE robot PUBLIC "-//x//y" "file:///etc/passwd">', LAUGHS,
     '<!DOCTYPE robot [<!ENTITY e SYSTEM "file:///etc/passwd">]>',
-    '<!DOCTYPE robot [<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;]>'])
-@pytest.mark.parametrize('encoding', ['text', 'utf-8', 'utf-8-sig', 'utf-16', 'utf-16-le',
-                                      'utf-16-be'])
+    '<!DOCTYPE robot [<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;]>'],
+    ['text', 'utf-8', 'utf-8-sig', 'utf-16', 'utf-16-le', 'utf-16-be']))
 def test_document_types(doctype, encoding):
     """Every document type is refused before anything in it is looked at."""
     used = {'<!ENTITY e': '&e;', '<!ENTITY a': '&a11;'}
@@ -297,12 +296,12 @@ def test_depth():
 
 @pytest.mark.fault('robot description', 'a name or number of a thousand characters and more',
                    'refused, and not repeated in full')
-@pytest.mark.parametrize('size', [1001, 2_000_000, 12_000_000])
-@pytest.mark.parametrize('old, new', [
+@pytest.mark.parametrize('place, size', each_once([
     ('"j"', '"{}"'), ('lower="-1"', 'lower="{}"'), ('name="r"', 'name="{}"'),
-    ('link="a"', 'link="{}"'), ('type="revolute"', 'type="{}"')])
-def test_long_values(old, new, size):
+    ('link="a"', 'link="{}"'), ('type="revolute"', 'type="{}"')], [1001, 2_000_000, 12_000_000]))
+def test_long_values(place, size):
     """A value of more than a thousand characters is refused, shortly."""
+    old, new = place
     sentence = refused(GOOD.replace(old, new.format('1' * size)))
     assert str(size) in sentence or size > 10_000_000
     assert '1' * 200 not in sentence
