@@ -17,18 +17,21 @@ from ik_node.base.checks import numbers
 from ik_node.base.errors import ParameterError, Reason, StateError
 from ik_node.base.text import quote
 from ik_node.kinematics import kernels
-from ik_node.kinematics.arguments import did_you_mean, indices, joint_vector, one_of
-from ik_node.kinematics.jacobian_query import (
+from ik_node.kinematics.arguments import (
     COMPILED_FORM,
+    did_you_mean,
     FRAME_NAMES,
+    indices,
     JACOBIAN_FORMS,
+    joint_vector,
+    one_of,
     TASK_ROWS,
     tip_jacobian,
     View,
     ViewOptions,
 )
+from ik_node.kinematics.jacobians import analyse, Singularity
 from ik_node.kinematics.links import link_path, link_pose, link_poses, LinkPath
-from ik_node.kinematics.singularity import analyse, Singularity
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import MULTI_DOF_TYPES, parse_urdf, read_urdf, Tree
 from ik_node.model.user_files.presets import description_file, description_text, read_preset

@@ -18,8 +18,7 @@ import numpy as np
 from ik_node.base.errors import Reason, TrajectoryError
 from ik_node.collision.distances.certificate import certify, certify_edge
 from ik_node.collision.distances.model import CollisionModel
-from ik_node.collision.search.path_search import BLOCK_ITERATIONS, find_path, SearchLimits
-from ik_node.collision.search.way_out import way_out
+from ik_node.collision.search.path_search import BLOCK_ITERATIONS, find_path, SearchLimits, way_out
 from ik_node.kinematics.kernels import pose_row, tip_poses
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree
 from ik_node.model.joint_space import JointSpace

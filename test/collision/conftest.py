@@ -12,7 +12,6 @@ import pytest
 from ik_node.collision.meshes import (
     convex,
     hollows,
-    hull_cache,
     mesh_cuts,
     mesh_parts,
     mesh_triangles,
@@ -26,7 +25,7 @@ PACKAGES = 'numpy', 'scipy', 'trimesh'  # that hulls depend on, beside the code 
 def hull_folder():
     """Return a cache folder for all runs with this code and these packages."""
     made_by = sha256(repr([version(package) for package in PACKAGES]).encode())
-    for module in (convex, hollows, hull_cache, mesh_cuts, mesh_parts, mesh_triangles, walls):
+    for module in (convex, hollows, mesh_cuts, mesh_parts, mesh_triangles, walls):
         made_by.update(Path(module.__file__).read_bytes())
     return kept(f'hulls_{made_by.hexdigest()[:16]}')
 

@@ -16,9 +16,8 @@ import pytest
 import robots
 
 from ik_node.base.errors import ParameterError
-from ik_node.collision.meshes import hull_cache, mesh_parts, mesh_triangles
-from ik_node.collision.meshes.hull_cache import cache_folder
-from ik_node.collision.meshes.mesh_parts import hulls_of_arrays, hulls_of_file
+from ik_node.collision.meshes import mesh_parts, mesh_triangles
+from ik_node.collision.meshes.mesh_parts import cache_folder, hulls_of_arrays, hulls_of_file
 from ik_node.collision.meshes.mesh_triangles import triangles_of
 
 CORNERS = np.array([(x, y, z) for x in (-0.1, 0.1) for y in (-0.2, 0.2) for z in (-0.3, 0.3)])
@@ -257,7 +256,7 @@ def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch, empty_cache, cap
     """It is told once; the hulls are right all the same."""
     monkeypatch.setenv('XDG_CACHE_HOME', str(put(tmp_path / 'file', b'no folder')))
     path = put(tmp_path / 'box.stl', stl())
-    hull_cache._warn.cache_clear()
+    mesh_parts._warn.cache_clear()
     with caplog.at_level(logging.WARNING):
         assert np.abs(corners(path) - CORNERS).max() < 1e-6
         corners(path)

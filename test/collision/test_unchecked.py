@@ -9,7 +9,7 @@ import robots
 
 import ik_node
 from ik_node.collision import arm_bodies, CollisionModel, Scene
-from ik_node.collision.bodies.unchecked import Unchecked
+from ik_node.collision.bodies.links import Unchecked
 from ik_node.model.description.urdf import parse_urdf, read_urdf
 from ik_node.solver.solver import Solver
 

@@ -10,8 +10,8 @@ import pytest
 
 from ik_node.base import se3
 from ik_node.kinematics import jacobians
+from ik_node.kinematics.arguments import COMPILED_FORM, FRAME_NAMES, JACOBIAN_FORMS, TASK_ROWS
 from ik_node.kinematics.arm import load_urdf
-from ik_node.kinematics.jacobian_query import COMPILED_FORM, FRAME_NAMES, JACOBIAN_FORMS, TASK_ROWS
 
 EXACT = 1e-12
 POINT = np.array([0.1, -0.2, 0.3])

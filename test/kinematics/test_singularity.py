@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import robots
 
+from ik_node.kinematics.arguments import TASK_ROWS
 from ik_node.kinematics.arm import load_urdf
-from ik_node.kinematics.jacobian_query import TASK_ROWS
-from ik_node.kinematics.singularity import name_motion
+from ik_node.kinematics.jacobians import name_motion
 
 POSITION = ('x', 'y', 'z')
 

@@ -15,8 +15,8 @@ Links of length a and b, both axes along z; s1 = sin q1, c12 = cos(q1 + q2), ...
 import numpy as np
 import pytest
 
+from ik_node.kinematics.arguments import COMPILED_FORM, JACOBIAN_FORMS
 from ik_node.kinematics.arm import load_urdf
-from ik_node.kinematics.jacobian_query import COMPILED_FORM, JACOBIAN_FORMS
 
 A, B = 0.5, 0.3
 URDF = f"""

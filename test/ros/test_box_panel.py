@@ -32,15 +32,15 @@ class Played:
     """A panel whose page and clock are played."""
 
     def __init__(self, server, probe, monkeypatch, page=0):
-        from ik_node.ui.viewer.panels import box_panel
-        monkeypatch.setattr(box_panel, 'randrange', lambda _pages: page)
+        from ik_node.ui.viewer.panels import collision_panel
+        monkeypatch.setattr(collision_panel, 'randrange', lambda _pages: page)
         self.now, self.said, self.clicks, self.frame, self.sent = 100.0, [], [], 'base_link', []
-        monkeypatch.setattr(box_panel, 'monotonic', lambda: self.now)
+        monkeypatch.setattr(collision_panel, 'monotonic', lambda: self.now)
         inbox = SimpleNamespace(on_click=lambda _button, do: self.clicks.append(do),
                                 on_change=lambda _control, do: setattr(self, 'resize', do))
         probe.create_subscription(MarkerArray, '/ik_node/scene', self.sent.append, 100)
         self._probe = probe
-        self.panel = box_panel.BoxPanel(probe, '/ik_node', server, inbox, '/base/boxes',
+        self.panel = collision_panel.BoxPanel(probe, '/ik_node', server, inbox, '/base/boxes',
                                         lambda: self.frame,
                                         lambda good, words: self.said.append(words))
         self.add = self.clicks[0]
@@ -87,7 +87,7 @@ def moved(marker, x):
 
 def test_a_dragged_box_is_sent_at_a_bounded_rate(played):
     """However many events come; the release is sent at once."""
-    from ik_node.ui.viewer.panels.box_panel import SEND_PERIOD_S
+    from ik_node.ui.viewer.panels.collision_panel import SEND_PERIOD_S
     played.add()
     for k in range(100):
         played.panel._drag(1, 'update', at(0.01 * k))
@@ -102,7 +102,7 @@ def test_a_dragged_box_is_sent_at_a_bounded_rate(played):
 
 def test_an_older_answer_does_not_undo_a_change(played):
     """What the node shows before it has heard of a change is not taken; later it is."""
-    from ik_node.ui.viewer.panels.box_panel import CONFIRM_TIME_S
+    from ik_node.ui.viewer.panels.collision_panel import CONFIRM_TIME_S
     played.add()
     sent, = played.heard(1)
     played.panel.take([])  # from before
@@ -121,7 +121,7 @@ def test_an_older_answer_does_not_undo_a_change(played):
 
 def test_a_box_that_is_not_taken_goes(played):
     """With a sentence; one that was taken and is removed elsewhere goes without."""
-    from ik_node.ui.viewer.panels.box_panel import CONFIRM_TIME_S
+    from ik_node.ui.viewer.panels.collision_panel import CONFIRM_TIME_S
     played.add()
     sent, = played.heard(1)
     played.after(CONFIRM_TIME_S)
@@ -134,7 +134,7 @@ def test_a_box_that_is_not_taken_goes(played):
 
 def test_a_held_box_stays_in_the_hand(played):
     """Whatever the node shows meanwhile."""
-    from ik_node.ui.viewer.panels.box_panel import CONFIRM_TIME_S
+    from ik_node.ui.viewer.panels.collision_panel import CONFIRM_TIME_S
     played.add()
     sent, = played.heard(1)
     played.panel.take([sent])
@@ -147,7 +147,7 @@ def test_a_held_box_stays_in_the_hand(played):
 
 def test_sizes_stay_in_range(played):
     """A box of no size, or of none at all, is not sent."""
-    from ik_node.ui.viewer.panels.box_panel import SEND_PERIOD_S
+    from ik_node.ui.viewer.panels.collision_panel import SEND_PERIOD_S
     played.add()
     played.resize((0.5, 0.0, -1.0))
     played.after(2.0 * SEND_PERIOD_S)
@@ -157,7 +157,7 @@ def test_sizes_stay_in_range(played):
 
 def test_only_boxes_are_taken(played):
     """Of other namespaces and kinds, and too many, none; they are left to be drawn."""
-    from ik_node.ui.viewer.panels.box_panel import CONFIRM_TIME_S, MAX_BOXES
+    from ik_node.ui.viewer.panels.collision_panel import CONFIRM_TIME_S, MAX_BOXES
     played.add()
     good, = played.heard(1)
     odd = moved(good, float('nan'))
@@ -185,7 +185,7 @@ def test_without_a_frame_nothing_is_added(played):
 
 def test_two_pages_add_at_once(played, probe, monkeypatch):
     """Their boxes have two ids, and two names on each page; the highest ids are good, too."""
-    from ik_node.ui.viewer.panels.box_panel import MAX_PAGES, PAGE_IDS
+    from ik_node.ui.viewer.panels.collision_panel import MAX_PAGES, PAGE_IDS
     with serving() as server:
         other = Played(server, probe, monkeypatch, MAX_PAGES - 1)
         other.add()

@@ -15,7 +15,7 @@ import robots
 from test_scene_topics import post
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_node.collision.bodies.unchecked import Unchecked
+from ik_node.collision.bodies.links import Unchecked
 from ik_node.collision.distances.model import Clearance, CollisionModel
 from ik_node.collision.scene.scene import Scene
 from ik_node.node.show.scene_display import (

@@ -30,7 +30,7 @@ FAR = {'position_error_m': '1.234e-01', 'orientation_error_rad': '3.000e-01'}
 ])
 def test_summary(state, reason, numbers, line):
     """The line says how a goal ended, with rounded numbers and their units."""
-    from ik_node.ui.viewer.panels.goal_list import summary
+    from ik_node.ui.viewer.panels.panels import summary
     assert summary(DiagnosticStatus(message='it is so; and more', values=[
         KeyValue(key=key, value=value)
         for key, value in {'state': state, 'reason': reason, **numbers}.items()])) == line

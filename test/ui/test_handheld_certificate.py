@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 from ik_node.base.errors import ParameterError
-from ik_node.ui.handheld import certificate as under_test
-from ik_node.ui.handheld.certificate import (
+from ik_node.ui.handheld import page_server as under_test
+from ik_node.ui.handheld.page_server import (
     cache_folder,
     fingerprint,
     own_certificate,

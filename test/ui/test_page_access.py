@@ -16,8 +16,12 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from ik_node.base.errors import ParameterError
-from ik_node.ui.handheld.certificate import own_certificate, server_context
-from ik_node.ui.handheld.page_server import PageServer, ServedAddress
+from ik_node.ui.handheld.page_server import (
+    own_certificate,
+    PageServer,
+    ServedAddress,
+    server_context,
+)
 from ik_node.ui.page_access import is_loopback, LOCAL_HOST, MAX_STRANGERS, page_address
 
 PATIENCE_S = 20.0

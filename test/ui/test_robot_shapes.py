@@ -15,7 +15,7 @@ from ik_node.kinematics.links import link_poses
 from ik_node.model.description.mesh_files import resolve
 from ik_node.model.description.shapes import link_shapes
 from ik_node.model.description.urdf import parse_urdf, read_urdf
-from ik_node.ui.robot_shapes import drawable, STAND_IN_COLOUR
+from ik_node.ui.viewer.drawing.robot_view import drawable, STAND_IN_COLOUR
 
 JOINTS = ('<joint name="j" type="revolute"><origin xyz="0.3 -0.2 0.6"/><parent link="a"/>'
           '<child link="b"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="0" '

@@ -8,7 +8,6 @@ Distances of postures, and proofs of what lies between them.
     depth         How deep two convex parts overlap: the least shift that brings them apart
     distance      Compiled distance of two convex parts
     model         The collision model: which pairs of links and objects, and their margins
-    near_pairs    Compiled search for what the arm is near to
     other_joints  Links behind joints that are not of the arm
-    sweeps        Compiled bounds of how far parts move in an interval of a motion
+    sweeps        Compiled bounds of how far parts move in an interval, and what comes near
 """

@@ -13,10 +13,15 @@ import numpy as np
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote
 from ik_node.collision.bodies.ground import lowest_point
-from ik_node.collision.bodies.links import arm_bodies, ArmBodies
+from ik_node.collision.bodies.links import (
+    ALL_CHECKED,
+    arm_bodies,
+    ArmBodies,
+    links_with_geometry,
+    Unchecked,
+)
 from ik_node.collision.bodies.parts import Body
 from ik_node.collision.bodies.shapes import PLANE_KIND, round_axis, shapes_of
-from ik_node.collision.bodies.unchecked import ALL_CHECKED, links_with_geometry, Unchecked
 from ik_node.collision.distances.check import (
     check_postures,
     check_work,

@@ -3,12 +3,10 @@
 """
 From the triangles of a mesh to few convex parts.
 
-    collada_shapes  Reduce a COLLADA file (.dae) to its shapes
     convex          Convex hulls that together contain a triangle mesh
     hollows         Where a mesh is cut so that its hollows stay free
-    hull_cache      Cache of the convex hulls of meshes on the disk
     mesh_cuts       Cuts of triangles by planes
-    mesh_parts      The convex hulls of a mesh file, from the cache or anew
-    mesh_triangles  The triangles of a mesh file
+    mesh_parts      The convex hulls of a mesh file, from the cache on the disk or anew
+    mesh_triangles  The triangles of a mesh file; of COLLADA its shapes
     walls           The walls of a closed mesh, cut off one by one
 """

@@ -1,22 +1,121 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Convex hulls of meshes, from files or from arrays, kept on the disk for the next time."""
+"""
+Convex hulls of meshes, from files or from arrays, kept on the disk for the next time.
+
+A file is named by what its hulls were computed from, so it never becomes stale.  It is in
+NUMBA_CACHE_DIR, as the compiled functions are, else in the cache folder of the user
+(XDG_CACHE_HOME, else ~/.cache).  If that folder cannot be written, hulls are computed at each
+start.  A file that cannot be read is replaced.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+import io
 import logging
+import os
 from pathlib import Path
+import tempfile
 from time import monotonic
 
 import numpy as np
 
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote
-from ik_node.collision.meshes.convex import convex_hulls, Hulls
-from ik_node.collision.meshes.hull_cache import cached_hulls
+from ik_node.collision.meshes.convex import convex_hulls, Hulls, MAX_HULL_VERTICES
+from ik_node.collision.meshes.hollows import MAX_PARTS
 from ik_node.collision.meshes.mesh_triangles import checked_triangles, read_mesh, triangles_of
+from ik_node.collision.meshes.walls import MAX_WALLS
+
+HULLS_VERSION = 4  # raised with each change of how hulls are computed
 
 logger = logging.getLogger(__name__)
+
+
+def cached_hulls(content: tuple[bytes, ...], compute: Callable[[], Hulls]) -> Hulls:
+    """
+    Return the hulls that belong to some content, from the disk if they are there.
+
+    Parameters
+    ----------
+    content : tuple of bytes
+        All that the hulls depend on: the mesh, its format, its scale.
+    compute : callable
+        Returns the hulls; called if the disk does not have them.
+
+    """
+    try:
+        file = cache_folder() / f'{_key(content)}.npz'
+    except RuntimeError as error:  # no home folder
+        _warn(str(error))
+        return compute()
+    hulls = _load(file)
+    if hulls is None:
+        hulls = compute()
+        try:
+            _save(file, hulls)
+        except OSError as error:
+            _warn(str(error))
+    return hulls
+
+
+def cache_folder() -> Path:
+    """Return the folder in which hulls are kept; it need not exist."""
+    given = os.environ.get('NUMBA_CACHE_DIR')
+    if given:
+        return Path(given) / 'ik_node_hulls'
+    return Path(os.environ.get('XDG_CACHE_HOME') or '~/.cache').expanduser() / 'ik_node/hulls'
+
+
+def _key(content: tuple[bytes, ...]) -> str:
+    digest = sha256(f'{HULLS_VERSION} {MAX_PARTS} {MAX_WALLS} {MAX_HULL_VERTICES}'.encode())
+    for part in content:
+        digest.update(b'%d ' % len(part))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _load(file: Path) -> Hulls | None:
+    """Return the hulls of a file, None if it does not exist or is damaged."""
+    try:
+        with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
+            counts, grown = arrays['counts'], float(arrays['grown'])
+            vertices = np.ascontiguousarray(arrays['vertices'], dtype=float)
+        good = (0 < len(counts) <= MAX_WALLS and (counts > 0).all()
+                and (counts <= MAX_HULL_VERTICES).all()
+                and vertices.shape == (counts.sum(), 3) and np.isfinite(vertices).all())
+    except Exception:  # noqa: BLE001 - whatever is wrong with the file, a new one is written
+        return None
+    return Hulls(tuple(np.split(vertices, np.cumsum(counts)[:-1])), grown) if good else None
+
+
+def _save(file: Path, hulls: Hulls) -> None:
+    """Write a file at once, so that no other process reads half of it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(suffix='.part', dir=file.parent)
+    try:
+        with os.fdopen(handle, 'wb') as opened:
+            np.savez(opened, counts=np.array([len(hull) for hull in hulls.vertices]),
+                     grown=np.array(hulls.grown), vertices=np.concatenate(hulls.vertices))
+        os.replace(name, file)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+@cache
+def _warn(fault: str) -> None:
+    """Warn once of each fault."""
+    logger.warning('the convex hulls of meshes cannot be kept on the disk (%s), so each start '
+                   'computes them again; set NUMBA_CACHE_DIR to a folder that can be written',
+                   fault)
+
+
 LONG_S = 1.0  # that hulls take, which the log says
 
 

@@ -5,6 +5,11 @@ Read the triangles of a mesh file.
 
 The formats are read by trimesh.  It gets the bytes alone, so that a mesh opens no other file:
 a texture is of no use here, and a .gltf, which keeps its triangles in other files, is refused.
+
+Reduce a COLLADA file (.dae) to its shapes.
+
+The reader leaves out a shape whose material it does not understand.  For the collision check
+that would be a hole, so materials, textures, lights and lines are removed before it reads.
 """
 
 from __future__ import annotations
@@ -13,14 +18,44 @@ import io
 from pathlib import Path
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
 from ik_node.base.errors import ParameterError
 from ik_node.base.system import missing
 from ik_node.base.text import quote
-from ik_node.collision.meshes.collada_shapes import only_shapes
 from ik_node.model.description.mesh_files import file_fault
+
+SHAPE_LIBRARIES = frozenset({'asset', 'library_geometries', 'library_nodes',
+                             'library_visual_scenes', 'scene'})
+SHAPELESS_ELEMENTS = frozenset({'bind_material', 'extra', 'instance_camera', 'instance_light',
+                                'lines', 'linestrips'})
+
+
+def only_shapes(data: bytes) -> bytes:
+    """Return a COLLADA document that has only what makes its shapes."""
+    try:
+        root = ElementTree.fromstring(data)
+    except ElementTree.ParseError as error:
+        raise ValueError(f'not a COLLADA document: {error}') from None
+    for library in list(root):
+        if _name(library) not in SHAPE_LIBRARIES:
+            root.remove(library)
+    for element in list(root.iter()):
+        if _name(element) == 'instance_controller':
+            raise ValueError('it has a skin (instance_controller), which is not read; '
+                             'save it as .stl')
+        for child in list(element):
+            if _name(child) in SHAPELESS_ELEMENTS:
+                element.remove(child)
+    return ElementTree.tostring(root)
+
+
+def _name(element: ElementTree.Element) -> str:
+    """Return the name of an element without its namespace."""
+    return str(element.tag).rpartition('}')[2]
+
 
 MAX_TRIANGLES = 5_000_000
 STL_HEADER_BYTES = 80

@@ -18,7 +18,7 @@ from ik_node.base.errors import GoalError, ParameterError, TrajectoryError
 from ik_node.base.text import shown
 from ik_node.collision.distances.certificate import Contact
 from ik_node.collision.distances.model import CollisionModel
-from ik_node.collision.distances.near_pairs import near_pairs, NearPairs
+from ik_node.collision.distances.sweeps import near_pairs, NearPairs
 from ik_node.kinematics.arm import forward_kinematics, jacobian
 from ik_node.kinematics.kernels import pose_row
 from ik_node.model.chain import Chain

@@ -8,7 +8,7 @@ reachability analysis (Pham and Pham 2018, "A new approach to time-optimal path
 parameterization based on reachability analysis"): with ``x = sd^2`` and ``u = sdd`` each
 limit of a joint or the tip is linear in (x, u).  A backward pass gives how fast each node may
 be passed, a forward pass the largest acceleration.  The acceleration of that motion jumps; so
-it is averaged over time by two boxes (:mod:`ik_node.motion.tool_path.averaging`), after which
+it is averaged over time by two boxes (:mod:`ik_node.motion.tool_path.splines`), after which
 acceleration and jerk are continuous.  Where the average exceeds a limit, the limits of the
 first step are lowered nearby, and both steps are repeated.
 """
@@ -21,8 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.kinematics.kernels import compiled, inner
-from ik_node.motion.tool_path.averaging import average
-from ik_node.motion.tool_path.splines import cell_of, spline_at
+from ik_node.motion.tool_path.splines import average, cell_of, spline_at
 from ik_node.motion.trajectory import quintic
 
 TIP_ROWS = 8                   # acceleration limits of the tip: two octagons, linear and angular

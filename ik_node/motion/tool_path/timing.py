@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.base.errors import PathError
-from ik_node.motion.tool_path import averaging, pacing, splines, tracing
-from ik_node.motion.tool_path.averaging import BoxFilter, PathMotion
-from ik_node.motion.tool_path.splines import Spline
+from ik_node.motion.tool_path import pacing, splines, splines as averaging, tracing
+from ik_node.motion.tool_path.splines import BoxFilter, PathMotion, Spline
 from ik_node.motion.trajectory.interpolation import segments
 from ik_node.motion.trajectory.limits import LimitRows, MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory

@@ -15,7 +15,7 @@ import numpy as np
 from ik_node.base.errors import GoalError, ParameterError, Reason, TrajectoryError
 from ik_node.base.text import quote
 from ik_node.collision.bodies.ground import ground_body
-from ik_node.collision.bodies.unchecked import CHECK_OFF_TEXT
+from ik_node.collision.bodies.links import CHECK_OFF_TEXT
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.scene.scene_file import read_scene
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree, make_tree

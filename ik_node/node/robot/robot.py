@@ -10,7 +10,7 @@ from time import monotonic
 import numpy as np
 
 from ik_node.base.errors import IkNodeError, Reason
-from ik_node.collision.bodies.unchecked import CHECK_OFF_TEXT
+from ik_node.collision.bodies.links import CHECK_OFF_TEXT
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.scene.scene import Scene
 from ik_node.collision.scene.tool_file import Tool

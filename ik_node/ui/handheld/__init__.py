@@ -3,10 +3,9 @@
 """
 A page for a phone or a headset, which moves the arm with the hand that holds it.
 
-    certificate    Certificates of TLS
     clutch         The clutch: the tip follows a hand only while a button is held
     node           The node handheld
     open_pages     The pages that are open, one of which may hold the clutch
     page_messages  The messages between page and node: JSON objects, told apart by ``type``
-    page_server    The server of the page, and of the websockets by which it talks to the node
+    page_server    The server of the page and its websockets, with certificates of TLS
 """

@@ -33,16 +33,17 @@ from ik_node.ros.middleware.qos import ANSWERS_QOS, QosLog
 from ik_node.ros.parameters.node_parameters import declare, options_of
 from ik_node.ros.parameters.tables import HANDHELD_NODE
 from ik_node.ui.call_queue import CallQueue
-from ik_node.ui.handheld.certificate import (
-    cache_folder,
-    fingerprint,
-    own_certificate,
-    server_context,
-)
 from ik_node.ui.handheld.clutch import HandSample
 from ik_node.ui.handheld.open_pages import OpenPages
 from ik_node.ui.handheld.page_messages import PageMessage, Stop
-from ik_node.ui.handheld.page_server import PageServer, ServedAddress
+from ik_node.ui.handheld.page_server import (
+    cache_folder,
+    fingerprint,
+    own_certificate,
+    PageServer,
+    ServedAddress,
+    server_context,
+)
 from ik_node.ui.node_client import Commands
 from ik_node.ui.options import HandheldOptions
 from ik_node.ui.page_access import is_loopback, page_address, reached_at

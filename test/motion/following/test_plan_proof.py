@@ -13,7 +13,7 @@ from ik_node.base.se3 import pose, rotation_about
 from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.distances.certificate import certify
 from ik_node.collision.scene.scene import Scene
-from ik_node.motion.following import plan_proof
+from ik_node.motion.following import collision_guard
 from ik_node.motion.following.collision_guard import CollisionGuard
 from ik_node.motion.following.commanded import Segment
 from ik_node.motion.following.cycle import CyclePlan, plan_states, plan_switches
@@ -82,7 +82,7 @@ def test_remembered_distances_prove_what_the_full_proof_does(name):
             break
         before = guard._proof.postures.copy()
         refused = guard._first_contact(segment) is not None
-        plan_proof.write_all_pieces(limits, segment.state, segment.plan, guard._proof)
+        collision_guard.write_all_pieces(limits, segment.state, segment.plan, guard._proof)
         ends = guard._proof.ends
         full = certify(model, np.append(0.0, ends[:-1]), guard._proof.lengths, guard._proof.c,
                        allowed=guard._allowed)
@@ -100,11 +100,11 @@ def test_the_reach_of_a_motion_holds():
     """No joint leaves where it begins by more, and the bound is near."""
     name, random = 'panda', np.random.default_rng(8)
     limits = limits_of(robots.chain(name), 0.5, 4.0, 60.0).for_streams()
-    proof = plan_proof.plan_proof(0, 7)
+    proof = collision_guard.plan_proof(0, 7)
     model = model_of(name).with_disabled_pairs([pair.links for pair in model_of(name).report])
     guard, ratios = CollisionGuard(model, HOMES[name]), []
     for segment in wandering(name, random, limits):
-        plan_proof.unproved_blocks(model.pairs, limits, segment.state, segment.plan,
+        collision_guard.unproved_blocks(model.pairs, limits, segment.state, segment.plan,
                                    guard._allowed, proof, guard._work)
         gone = np.abs(positions(segment) - segment.state[0]).max(axis=0)
         assert (gone <= proof.moved + 1e-12).all()

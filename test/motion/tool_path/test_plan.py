@@ -480,8 +480,8 @@ def test_scales_out_of_range_are_refused_by_name(name, value):
 def test_warming_up_serves_every_arm(name):
     """It compiles for a path that the arm can follow, or at least raises nothing."""
     warm_up(Solver(robots.chain(name)))
-    from ik_node.motion.tool_path import averaging, pacing, tracing
-    for kernel in (tracing.trace, tracing.largest_deviation, averaging.sample,
+    from ik_node.motion.tool_path import pacing, splines, tracing
+    for kernel in (tracing.trace, tracing.largest_deviation, splines.sample,
                    pacing.lower_where_exceeded, pacing.peak_shares):
         assert len(kernel.signatures) == 1
 

@@ -4,6 +4,6 @@
 What is drawn in the scene of the page.
 
     marker_view  The markers of an ik_node in the scene, without the ghost
-    robot_view   A robot in the scene, its meshes, and the ghost
+    robot_view   A robot in the scene, what is drawn of it, and the ghost
     scene        The scene: robot, ghost, markers, workspace, ground, points
 """

@@ -3,13 +3,9 @@
 """
 The panels of the page.
 
-    box_panel        Boxes around the arm that are added, moved and removed on the page
     collision_panel  Collision checking: bodies of the links, the clearance, and boxes of the page
-    goal_list        The last goals, newest first, one line each
     handle_view      The handle on the page: arrows, rings, buttons
     joint_sliders    Sliders of the joints, and buttons to jog
-    panels           Where each panel is
-    plots            Plots of joint positions and of the distance to singularities
-    posture_panel    All postures that reach the pose of the handle: one button for each
+    panels           Where each panel is; the small ones: plots, the last goals, postures
     settings_panel   Sliders of parameters, named poses and tools
 """
