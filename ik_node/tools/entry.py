@@ -113,7 +113,7 @@ def _node(program: str, node: str, module: str, does: str) -> Callable[[], NoRet
     def run() -> NoReturn:
         _run_node(program, node, module)
 
-    run.__doc__ = does
+    run.__name__, run.__doc__ = program, does
     return run
 
 
@@ -130,7 +130,7 @@ def _tool(name: str, does: str, module: str = '') -> Callable[[], NoReturn]:
         except KeyboardInterrupt:
             sys.exit(INTERRUPTED_CODE)
 
-    run.__doc__ = does
+    run.__name__, run.__doc__ = name, does
     return run
 
 
