@@ -272,7 +272,7 @@ def test_a_stream(system, arm):
                     goal = arm.joints(READY)
                 system.spin_for(0.02)
     assert goal.wait(20.0).reached
-    system.set_parameters('/ik_node', {'stream.timeout': 2.0})
+    system.set_parameters('/ik_node', {'stream.timeout': 1.0})
     with pytest.raises(ZeroDivisionError), arm.stream() as stream:
         while not stream.goal or not stream.goal.accepted:
             stream.send(HERE.homogeneous)
@@ -287,7 +287,7 @@ def test_a_stream(system, arm):
     again = arm.stream()
     began = monotonic()
     again.send(HERE.homogeneous)  # waits until the node begins another
-    assert monotonic() - began < 2.5 and again.wait(30.0).reason == 'STREAM_ENDED'
+    assert monotonic() - began < 1.5 and again.wait(30.0).reason == 'STREAM_ENDED'
     system.set_parameters('/ik_node', {'stream.timeout': 0.1})
     with arm.stream() as stream:
         pass

@@ -270,7 +270,7 @@ def by_hand():
 
 
 def test_a_motion_is_recorded_and_played(system, tmp_path):
-    """What is executed is what was recorded, as fast; or half as fast, when that is asked for."""
+    """What is executed is what was recorded, as fast."""
     file, margin, true = tmp_path / 'motion.yaml', 5.0 * NOISE, by_hand()
     running = tool('teach', 'record', file, '--tolerance', TOLERANCE, '--topic', 'hand_states')
     hand = Hand(system)
@@ -299,9 +299,7 @@ def test_a_motion_is_recorded_and_played(system, tmp_path):
     assert nearest(states_at(sent, np.arange(0.0, sent.times[-1], 1e-3))[:, 0],
                    true).max() < 2.0 * TOLERANCE + margin  # it goes all the way
     assert np.abs(way[-1] - path.q[-1]).max() < margin
-    taught(system, 'play', file, '--speed', 0.5)
-    late = sent_path(system, path.q[0]).times[-1] - 2.0 * path.duration
-    assert 0.0 < late < 0.4
+    assert 'must be positive' in taught(system, 'play', file, '--speed', 0, code=2)
     assert 'is there already' in taught(system, 'record', file, code=2)
     assert 'a recorded motion' in taught(system, 'keep', 'x', '--file', file, code=2)
 

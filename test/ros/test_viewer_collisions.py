@@ -236,6 +236,7 @@ def arrow_of(window, number):
     return grip, grip - origin
 
 
+@pytest.mark.nightly
 def test_a_box_is_added_moved_resized_and_removed(window, arm):
     """The node has it as the page shows it; while it is dragged, too, at a bounded rate."""
     number = add(window, arm)
