@@ -112,22 +112,6 @@ def test_of_several_goals_one_is_reached():
                      limits=SearchLimits(iterations=500)) is None
 
 
-def test_the_search_ends_when_it_is_told():
-    """It asks after each block of iterations."""
-    name = 'six_axis_arm'
-    model, left, _ = post(name)
-    blocked = np.array([[0.0, 0.6, 0.4, 0.0, 0.6, 0.0]])
-    asked = []
-
-    def goes_on():
-        asked.append(None)
-        return len(asked) < 3
-
-    assert find_path(model, left, blocked, *limits(name),
-                     limits=SearchLimits(goes_on=goes_on)) is None
-    assert len(asked) == 3
-
-
 def test_full_trees_grow(monkeypatch):
     """The path is found as with room from the start, if not the same."""
     name = 'six_axis_arm'
@@ -141,8 +125,9 @@ def test_full_trees_grow(monkeypatch):
                                               limits=SearchLimits(seed=seed)))
 
 
-def test_nothing_but_time_ends_a_search():
-    """Neither how often the trees were extended nor how many nodes they have."""
+@pytest.mark.parametrize('count', [3, 1000])
+def test_a_search_ends_when_it_is_told(count):
+    """It asks after each block; neither how often trees are extended nor their nodes end it."""
     name = 'six_axis_arm'
     model, left, _ = post(name)
     blocked = np.array([[0.0, 0.6, 0.4, 0.0, 0.6, 0.0]])
@@ -150,11 +135,11 @@ def test_nothing_but_time_ends_a_search():
 
     def goes_on():
         asked.append(None)
-        return len(asked) < 1000
+        return len(asked) < count
 
     assert find_path(model, left, blocked, *limits(name),
                      limits=SearchLimits(goes_on=goes_on)) is None
-    assert len(asked) == 1000
+    assert len(asked) == count
 
 
 @pytest.mark.parametrize('seed', range(3))

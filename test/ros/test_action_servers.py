@@ -100,7 +100,7 @@ class SilentServer:
 @pytest.fixture
 def alone(tmp_path, probe):
     """Run the node alone, before a server of the test's own."""
-    with process('ik_node', tmp_path, ACTIVE) as node:
+    with process('ik_node', tmp_path, {**ACTIVE, 'watch.start_timeout': 0.5}) as node:
         probe.server = SilentServer(probe)
         probe.node = node
         probe.watch_motion()

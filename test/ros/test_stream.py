@@ -33,14 +33,8 @@ from streams import HERE, speeds, stream_answer, Target
 from ik_node.ros.messages.status_messages import answers_stream, STREAM_PAUSE_S
 
 pytestmark = pytest.mark.real_time
-NODE_LIMITS = {}  # those of the node by default
-
-
-@pytest.fixture
-def system(system):
-    """Let a stream pause for 2 s: others may keep the machine from its work for so long."""
-    assert system.set_parameters('/ik_node', {'stream.timeout': 2.0}).successful
-    return system
+# Limits by default; a stream may pause for 2 s: others may keep the machine for so long.
+NODE_LIMITS = {'stream.timeout': 2.0}
 
 
 def test_the_arm_follows_and_comes_to_rest(system):

@@ -14,14 +14,8 @@ from std_srvs.srv import Trigger
 from streams import HERE, speeds, Target, TURNED
 
 pytestmark = pytest.mark.real_time
-NODE_LIMITS = {}  # those of the node by default
-
-
-@pytest.fixture
-def system(system):
-    """Let a stream pause for 2 s: others may keep the machine from its work for so long."""
-    assert system.set_parameters('/ik_node', {'stream.timeout': 2.0}).successful
-    return system
+# Limits by default; a stream may pause for 2 s: others may keep the machine for so long.
+NODE_LIMITS = {'stream.timeout': 2.0}
 
 
 def test_stop_holds_while_the_stream_goes_on(system):
