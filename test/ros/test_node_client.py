@@ -62,45 +62,34 @@ def system(shared_system, hand):
     return shared_system
 
 
-def test_some_joints(system, hand):
-    """Joints that are not named stay."""
-    stamp = hand.commands.joints(['joint_5', 'joint_1'], [0.8, -0.3])
-    assert system.final(stamp)['state'] == 'reached'
+def test_goals(system, hand):
+    """Some joints, a name that is none, a pose in any frame, a line, and a position."""
+    commands = hand.commands
+
+    def sent(stamp, state='reached'):
+        answer = system.final(stamp)
+        assert answer['state'] == state, answer
+        return answer, tip(latest(system))
+
+    sent(commands.joints(['joint_5', 'joint_1'], [0.8, -0.3]))
     assert np.abs(latest(system) - [-0.3, *READY[1:4], 0.8, READY[5]]).max() < 1e-5
-
-
-def test_a_named_pose(system, hand):
-    """There is none here, which its answer says."""
-    answer = system.final(hand.commands.named('home'))
+    answer, begin = sent(commands.named('home'), 'rejected')
     assert (answer['kind'], answer['reason']) == ('named', 'NAME_UNKNOWN'), answer
-
-
-def test_a_pose(system, hand):
-    """The tip moves to a pose in any frame, not in a straight line."""
-    T_tip_goal = HERE.inverse() * FAR
-    assert system.final(hand.commands.move(Kind.POSE, 'tool0', T_tip_goal.homogeneous))[
-        'state'] == 'reached'
-    assert np.linalg.norm(pin.log6(FAR.actInv(tip(latest(system)))).vector) < 1e-5
+    system.states.clear()
+    _, there = sent(commands.move(Kind.POSE, 'tool0', (begin.inverse() * FAR).homogeneous))
+    assert np.linalg.norm(pin.log6(FAR.actInv(there)).vector) < 1e-5
     points, _ = way(system)
-    assert off_line(points, HERE.translation, FAR.translation).max() > 1e-3
-
-
-def test_a_line(system, hand):
-    """The tip moves to a pose in a straight line."""
-    assert system.final(hand.commands.line('base_link', FAR.homogeneous))['state'] == 'reached'
-    assert np.linalg.norm(pin.log6(FAR.actInv(tip(latest(system)))).vector) < 1e-5
+    assert off_line(points, begin.translation, FAR.translation).max() > 1e-3
+    system.states.clear()
+    _, there = sent(commands.line('base_link', HERE.homogeneous))
+    assert np.linalg.norm(pin.log6(HERE.actInv(there)).vector) < 1e-5
     points, _ = way(system)
-    assert off_line(points, HERE.translation, FAR.translation).max() < 1e-4
-
-
-def test_a_position(system, hand):
-    """A position is reached whose orientation is out of reach."""
+    assert off_line(points, FAR.translation, HERE.translation).max() < 1e-4
+    # Its orientation is out of reach.
     goal = pin.SE3(pin.rpy.rpyToMatrix(0.0, np.pi, 0.0), np.array([0.2, 0.5, 1.0]))
-    assert system.final(hand.commands.move(Kind.POSE, 'base_link', goal.homogeneous))[
-        'state'] == 'rejected'
-    assert system.final(hand.commands.move(Kind.POSITION, 'base_link', goal.homogeneous))[
-        'state'] == 'reached'
-    assert np.linalg.norm(tip(latest(system)).translation - goal.translation) < 1e-5
+    sent(commands.move(Kind.POSE, 'base_link', goal.homogeneous), 'rejected')
+    _, there = sent(commands.move(Kind.POSITION, 'base_link', goal.homogeneous))
+    assert np.linalg.norm(there.translation - goal.translation) < 1e-5
 
 
 def test_a_stream(system, hand):
