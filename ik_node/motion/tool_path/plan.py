@@ -31,6 +31,7 @@ from ik_node.motion.tool_path.segments import (
     SEG_CUT_AFTER,
     SEG_CUT_BEFORE,
     SEG_LENGTH,
+    SEG_TANGENT,
 )
 from ik_node.motion.tool_path.timing import COORDINATE_SLACK_M, JointPath, timed_trajectory
 from ik_node.motion.trajectory.interpolation import segments
@@ -119,6 +120,8 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
         ramp = plan_stop(names, start, limits, options.period)
         q_start = ramp.end
     tool_path = _from_tip(forward_kinematics(solver.chain, q_start), path, options)
+    if options.free_axes:
+        tool_path = _without_still_lines(tool_path, options)
     # A limit that the start exceeds already may not be exceeded further.
     margin = np.minimum(LIMIT_MARGIN, 0.25 * (limits.upper - limits.lower))
     inside = replace(limits, lower=np.minimum(limits.lower + margin, q_start),
@@ -197,6 +200,25 @@ def _from_tip(T_base_tip: np.ndarray, path: ToolPath | Sequence[np.ndarray],
     if max(distance(T_base_tip, begin)) <= SAME_POSE:
         return path
     return ToolPath.joined([ToolPath.lines([T_base_tip, begin]), path], options.blend_radius)
+
+
+def _without_still_lines(path: ToolPath, options: PathOptions) -> ToolPath:
+    """Return a path without lines that only turn about free axes, on which no joint would move."""
+    table = path.table
+    away = table[:, SEG_LENGTH] * np.linalg.norm(table[:, SEG_TANGENT:SEG_TANGENT + 3], axis=1)
+    still = (away < SAME_POSE) & (table[:, SEG_CURVATURE] == 0.0)
+    for k in np.flatnonzero(still):
+        begin, end = ToolPath.joined([ToolPath(table[k:k + 1])]).poses([0.0, table[k, SEG_LENGTH]])
+        still[k] = max(Goal(begin, options.tolerance).error(end)) < SAME_POSE
+    if still.all():
+        raise PathError('the path goes nowhere: its poses differ only about the axes that it '
+                        'leaves free', Reason.ALREADY_THERE)
+    table = table[~still]
+    table[1:, SEG_BEGIN] = np.cumsum(table[:-1, SEG_LENGTH])
+    table[0, SEG_BEGIN] = table[0, SEG_CUT_BEFORE] = table[-1, SEG_CUT_AFTER] = 0.0
+    stops = np.flatnonzero(np.diff(np.flatnonzero(~still)) > 1)  # where such a line was
+    table[stops, SEG_CUT_AFTER] = table[stops + 1, SEG_CUT_BEFORE] = 0.0
+    return ToolPath(table)
 
 
 def _targets(path: ToolPath, scale: float) -> np.ndarray:

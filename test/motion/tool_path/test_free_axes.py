@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ik_node.base.errors import ParameterError, PathError
+from ik_node.base.errors import ParameterError, PathError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
@@ -123,6 +123,51 @@ def test_arcs_and_corners(way):
             away - (away @ normal) * normal) - radius) if way == 'arc' else min(off_lines))
     assert max(nearest) < ALLOWED
     assert np.linalg.norm(T.translation - end) < ALLOWED
+
+
+@pytest.mark.parametrize('free', [('rz',), ('rx', 'ry', 'rz')])
+@pytest.mark.parametrize('where', ['first', 'first of an arc', 'between', 'last', 'each'])
+def test_turns_about_free_axes_alone(where, free):
+    """They are no motion, and nothing of the path is lost with them."""
+    chain = make_chain(TREE, 'base_link', 'tool0')
+    limits = MotionLimits(chain.lower, chain.upper, chain.velocity, np.full(6, 2.0),
+                          np.full(6, 20.0))
+    begin = forward_kinematics(chain, READY)
+
+    def pose(step, turn):
+        T = begin.copy()
+        T[:3, 3] += step
+        T[:3, :3] = T[:3, :3] @ pin.exp3(np.array(turn))
+        return T
+
+    turn = (0.0, 0.0, 0.3) if free == ('rz',) else (0.2, -0.1, 0.3)
+    one, other = (0.0, -0.08, 0.03), (0.0, -0.15, 0.0)
+    poses = {'first': [pose((0.0, 0.0, 0.0), turn), pose(one, turn)],
+             'first of an arc': [pose((0.0, 0.0, 0.0), turn), pose(one, turn), pose(other, turn)],
+             'between': [pose(one, (0.0, 0.0, 0.0)), pose(one, turn), pose(other, turn)],
+             'last': [pose(one, (0.0, 0.0, 0.0)), pose(one, turn)],
+             'each': [pose(place, turned) for place in ((0.0, 0.0, 0.0), one, other)
+                      for turned in (turn, (0.0, 0.0, 0.0), turn)]}[where]
+    path = ToolPath.arc(*poses) if where == 'first of an arc' else poses
+    start = StartState.from_state(MotionState.at_rest(READY))
+    plan = plan_path(Solver(chain), start, path, limits, PathOptions(blend_radius=0.01,
+                                                                     free_axes=free))
+    assert plan.fraction == 1.0 and max(plan.deviation) < ALLOWED
+    assert not faults(plan.trajectory, Bounds(
+        limits.lower, limits.upper, limits.velocity, limits.acceleration, None))
+    _, values = dense(path_of(plan.trajectory), 20)
+    tips = [forward_kinematics(chain, q) for q in values[0].reshape(-1, 6)]
+    for T in poses:  # each is passed, but for what is free
+        away = min(max(np.linalg.norm(at[:3, 3] - T[:3, 3]), 0.0 if len(free) == 3 else np.arccos(
+            min(at[:3, 2] @ T[:3, 2], 1.0))) for at in tips)
+        assert away < 2e-4, away
+
+
+def test_a_path_that_only_turns_about_free_axes():
+    """The arm is there already."""
+    with pytest.raises(PathError, match='goes nowhere') as told:
+        planned('tool0', [0.0, 0.0, 0.0], ('rz',), (0.0, 0.0, 0.3))
+    assert told.value.reason is Reason.ALREADY_THERE
 
 
 def test_a_joint_that_is_at_its_limit():
