@@ -136,7 +136,7 @@ class Components:
         self._changes = SceneChanges(node, slot, services, self._ramps, self._with_scene,
                                      self._scene_display.show, others)
         self._scene_topics = SceneTopics(node, self._changes, health)
-        offer_moveit(context, self._changes, starter)
+        offer_moveit(context, self._changes)
         MotionSequences(node, slot, conversion, goals, motion, self._ramps)
         PoseActions(context, starter)
         PoseSaver(node, slot, self._arm, self._named)

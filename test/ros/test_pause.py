@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions that are paused and go on; judged by joint states."""
 
+from types import SimpleNamespace
+
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, Vector3
 from harness import (
@@ -27,6 +30,8 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_node.node.execution.pace import Pace
+from ik_node.node.goals.goal import GoalTask
 from ik_node.ros.messages.status_messages import values_of
 
 AWAY = [READY[0] + 1.5, READY[1] + 0.2, READY[2] - 0.1, *READY[3:]]
@@ -212,3 +217,18 @@ def test_motions_that_cannot_be_paused(system):
     assert not done and 'a stream is paused by its sender' in sentence
     system.wait(lambda: any(status['reason'] == 'STREAM_ENDED' for status in system.statuses))
     assert seconds(target.header.stamp) > 0.0
+
+
+def test_what_is_not_the_motion_of_the_goal():
+    """Such as the motion before, while the goal is planned again, or a ramp to rest."""
+    task = GoalTask(1, Time(), 'pose')
+    robot = SimpleNamespace(moves=True, active=SimpleNamespace(trajectory=object()))
+    offered = []
+    context = SimpleNamespace(
+        node=SimpleNamespace(create_service=lambda _kind, _name, call: offered.append(call)),
+        robot_slot=SimpleNamespace(require=lambda: robot), arm=None, sender=None,
+        goals=SimpleNamespace(current=task))
+    Pace(context, None, None, None)
+    response = offered[0](SetBool.Request(data=True), SetBool.Response())
+    assert not response.success and 'planned again' in response.message
+    assert task.execution.paused is None

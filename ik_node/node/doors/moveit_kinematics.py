@@ -20,7 +20,6 @@ from ik_node.node.doors.moveit_goals import MoveItRequests, RequestError, requir
 from ik_node.node.doors.moveit_motion import MoveItMotion
 from ik_node.node.doors.moveit_scene import MoveItScene
 from ik_node.node.intake.context import NodeContext
-from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.robot.robot import Robot
 from ik_node.node.scene.scene_changes import SceneChanges
 from ik_node.ros.messages.conversion import fill_pose
@@ -143,7 +142,7 @@ def _solver(robot: Robot, query: Any) -> Solver:
     return Solver(robot.chain, solver.collisions if query.avoid_collisions else None, **options)
 
 
-def offer_moveit(context: NodeContext, changes: SceneChanges, starter: GoalStarter) -> None:
+def offer_moveit(context: NodeContext, changes: SceneChanges) -> None:
     """Take the topics of MoveIt, and offer its services if these are asked for."""
     node, options, types = context.node, context.options, moveit_types()
     if types is None:
@@ -158,4 +157,4 @@ def offer_moveit(context: NodeContext, changes: SceneChanges, starter: GoalStart
         requests = MoveItRequests(context.robot_slot, context.arm, context.conversion, changes,
                                   options)
         MoveItKinematics(node, requests, types.srv)
-        MoveItMotion(context, requests, starter, types.action, types.srv)
+        MoveItMotion(context, requests, types.action, types.srv)

@@ -40,7 +40,6 @@ from ik_node.node.goals import plans
 from ik_node.node.goals.goal import GoalTask, Plan, Steps
 from ik_node.node.goals.preparation import CompilingError, Kernels
 from ik_node.node.intake.context import NodeContext
-from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.robot.robot import Robot
 from ik_node.ros.messages.conversion import trajectory_from_message, trajectory_message
 from ik_node.ros.messages.moveit_types import look_for_others, set_error_code
@@ -90,14 +89,13 @@ class MoveItMotion:
 
     """  # noqa: D205 - the names are what counts
 
-    def __init__(self, context: NodeContext, requests: MoveItRequests, starter: GoalStarter,
-                 action: Any, srv: Any) -> None:
+    def __init__(self, context: NodeContext, requests: MoveItRequests, action: Any, srv: Any
+                 ) -> None:
         self._node = node = context.node
         self._robot_slot = context.robot_slot
         self._requests = requests
         self._conversion = context.conversion
         self._goals = context.goals
-        self._starter = starter
         self._motion = context.motion
         self._preparation, self._sender = context.preparation, context.sender
         self._ramps = context.ramps
@@ -316,6 +314,7 @@ class MoveItMotion:
         if robot is not wanted.robot:
             raise GoalError('the robot description has changed; send the goal again',
                             Reason.MODEL_MISSING)
+        task.plan = plan_of(wanted)  # without what the goal before asked for
         if wanted.follows_path(goal):
             return self._motion.along(task, self._way(wanted, goal))
         if isinstance(goal, Goal):

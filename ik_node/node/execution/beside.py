@@ -16,6 +16,8 @@ from ik_node.node.execution.ramps import Ramps
 from ik_node.node.goals.goal import GoalTask, Planner
 from ik_node.ros.middleware.process import in_thread
 
+MAX_ATTEMPTS = 5  # of planning beside, while the arm has to come to rest or settings change
+
 
 class PlansBeside:
     """Plans for an arm at rest, while the node goes on."""
@@ -34,23 +36,27 @@ class PlansBeside:
         the motion from there is planned.
         """
         task.plan.replan = None
-        while True:
+        for _ in range(MAX_ATTEMPTS):
             robot = self._robot_slot.require()
+            yield from self._arm.until_taken(robot)
             here, settings = self._arm.measured(robot), robot.settings
             occupied = self._ramps.occupied(robot, here.q)
             start = self._sender.start_state(robot, *here, self._arm.instant())
             planning = in_thread(planner, start)
             while not planning.done():
                 yield
-            if not occupied or planning.exception() is not None:
+            if planning.exception() is not None:
                 break
-            yield from self._ramps.come_to_rest(task)
+            if occupied:
+                yield from self._ramps.come_to_rest(task)
+            elif robot.settings is settings:  # else it is planned again, such as for a new scene
+                break
 
         def planned(now: StartState) -> Trajectory:
-            unchanged = self._robot_slot.robot is robot and robot.settings is settings \
+            failed = planning.exception() is not None
+            holds = self._robot_slot.robot is robot and robot.settings is settings \
                 and _same_rest(start, now)
-            kept = unchanged or planning.exception() is not None
-            return planning.result() if kept else planner(now)
+            return planning.result() if failed or holds else planner(now)
 
         return planned
 

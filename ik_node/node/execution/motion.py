@@ -25,7 +25,7 @@ from ik_node.node.execution.ramps import Ramps
 from ik_node.node.execution.supervisor import Supervisor
 from ik_node.node.execution.trajectory_sender import SEND_SHARE
 from ik_node.node.goals import plans
-from ik_node.node.goals.conversion import GoalConversion, result_values
+from ik_node.node.goals.conversion import GoalConversion, margin_values, result_values
 from ik_node.node.goals.goal import GoalTask, Planner, Steps
 from ik_node.node.goals.preparation import Kernels, Preparation
 from ik_node.node.robot.robot import Robot
@@ -58,6 +58,7 @@ class Motion:
         if not plan.goal.is_exact:
             yield from self._preparation.until_loaded(task, Kernels.FREE_AXES)
         robot = self._robot_slot.require()
+        yield from self._arm.until_taken(robot)
         here = self._arm.measured(robot)
         result = plan.result = self._conversion.solve(plan.goal, robot, here.q, task)
         task.values |= result_values(result)
@@ -68,6 +69,7 @@ class Motion:
             sentence, remedies = self._conversion.refusal(result, robot, task)
             task.values |= remedies
             raise GoalError(sentence, result.status)
+        task.values |= margin_values(result)
         robot.last_answer = plan.q_goal = result.q
         yield from self.to_joints(task, here)
 
@@ -116,18 +118,19 @@ class Motion:
         execution.planner, execution.detour = planner, detour
         while not task.final:
             robot = self._robot_slot.require()
-            here = here or self._arm.measured(robot)
+            if here is None:
+                yield from self._arm.until_taken(robot)
+                here = self._arm.measured(robot)
             try:
-                if not self._output.ready(monotonic()) \
-                        or self._ramps.must_rest_first(task, robot, here.qd):
-                    if not self._goals.gives_way(task):
-                        yield
-                else:
+                waits = not self._output.ready(monotonic()) \
+                    or self._ramps.must_rest_first(task, robot, here.qd)
+                if not waits:
                     self._send(task, robot, here)
-                    yield from self._supervisor.supervise(task)
             except Late:
                 late += 1
-                if not self._goals.gives_way(task) and late >= MAX_LATE_PLANS:
+                if self._goals.gives_way(task):
+                    return
+                if late >= MAX_LATE_PLANS:
                     yield from self._ramps.come_to_rest(task)
                 yield
             except (PathError, SequenceError) as error:
@@ -139,7 +142,15 @@ class Motion:
                 yield from self._preparation.until_loaded(task, Kernels.DETOURS)
                 planner = plans.after_blocked(error, execution.detour)
                 execution.planner = yield from self._beside.planned(task, planner)
-                execution.detour = None
+                execution.detour, late = None, 0
+                if self._goals.gives_way(task):
+                    return
+            else:
+                if not waits:
+                    late = 0
+                    yield from self._supervisor.supervise(task)
+                elif not self._goals.gives_way(task):
+                    yield
             here = None
 
     def _send(self, task: GoalTask, robot: Robot, here: MeasuredState) -> None:

@@ -11,7 +11,7 @@ import traceback
 from std_srvs.srv import SetBool
 
 from ik_node.base.errors import GoalError, IkNodeError, Reason, TrajectoryError
-from ik_node.motion.change.monitor import Monitor
+from ik_node.motion.change.monitor import Monitor, Verdict
 from ik_node.motion.change.path_pace import PathStop
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.requests import PauseRequest, ResumeRequest
@@ -34,7 +34,8 @@ class Pace:
     """
     The service ``~/pause``: true brings a motion to rest on its path, false goes on with it.
 
-    The goal stays open.  A newer goal, ``~/stop`` and the end of the node end it as ever.
+    The goal stays open.  A newer goal, ``~/stop`` and the end of the node end it as ever.  A
+    motion also goes on at another speed when that is set.
     """
 
     def __init__(self, context: MotionContext, ramps: Ramps, supervisor: Supervisor,
@@ -73,6 +74,9 @@ class Pace:
         if task.kind in (STREAM_KIND, JOG_KIND):
             raise GoalError(f'a {task.kind} is paused by its sender: send the same pose again and '
                             'again, or no velocity', Reason.CALL_INVALID)
+        if robot.active is None or robot.active.trajectory is not task.execution.trajectory:
+            raise GoalError('the goal is being planned again, and what moves is not its motion; '
+                            'pause it when it is on its way, or stop it', Reason.CALL_INVALID)
         found: list[tuple[Trajectory, PathStop]] = []
 
         def on_path(start: StartState, limits: MotionLimits) -> Trajectory:
@@ -106,7 +110,9 @@ class Pace:
             yield
             robot = self._robot_slot.require()
             q, age = self._arm.last(robot)
-            if q is not None and not self._arm.own_delay(robot):  # else they are still to be taken
+            if robot.active is None:
+                verdict = Verdict(Reason.INTERRUPTED, 'the ramp to rest was given up')
+            elif q is not None and not self._arm.own_delay(robot):  # else they are to be taken
                 verdict = monitor.observe(monotonic() - robot.active.began, q, age)
         execution = task.execution
         if verdict.reason is not Reason.REACHED:
@@ -156,7 +162,9 @@ class Pace:
         except IkNodeError:
             task.execution.paused = paused
             raise
-        self._tell(task, Reason.ACCEPTED, f'goes on, {task.execution.trajectory.duration:.2f} s')
+        if not task.final:  # such as for a newer goal
+            self._tell(task, Reason.ACCEPTED,
+                       f'goes on, {task.execution.trajectory.duration:.2f} s')
         return steps
 
     # ---- speed --------------------------------------------------------------

@@ -90,6 +90,7 @@ class Ramps:
     def come_to_rest(self, task: GoalTask) -> Steps:
         """Bring the arm to rest before a motion that takes too long to plan while it moves."""
         robot = self._robot_slot.require()
+        yield from self._arm.until_taken(robot)
         self.ramp_down(robot)
         self._goals.supersede(task)
         active = robot.active

@@ -48,6 +48,12 @@ class Supervisor:
             q, age = self._arm.last(robot)
             if q is None or self._arm.own_delay(robot):
                 continue  # joint states are still to be taken
+            if robot.active is None:  # its motion was given up meanwhile
+                if execution.attempts < MAX_PLANS:
+                    return
+                yield from self._answer_failed(task, Verdict(
+                    Reason.INTERRUPTED, 'the motion was given up again and again'))
+                return
             if execution.attempts < MAX_PLANS \
                     and (late := self._sender.detect_missed_join(robot, q)):
                 # The late trajectory would cause a step; a new one replaces it.

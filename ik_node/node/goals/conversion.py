@@ -139,16 +139,17 @@ class GoalConversion:
 
 
 def result_values(result: Result) -> dict[str, Any]:
-    """Return what an answer tells of a result."""
-    values = {'solve_time_ms': f'{1e3 * result.time:.3f}', 'restarts': result.restarts,
-              'iterations': result.iterations, 'solution': result.status.value,
-              'position_error_m': f'{result.position_error:.3e}',
-              'orientation_error_rad': f'{result.orientation_error:.3e}'}
-    if result.success:
-        values |= {
-            'limit_margin': lambda: f'{result.limit_margin:.4f}',
+    """Return what an answer tells of how a goal was solved."""
+    return {'solve_time_ms': f'{1e3 * result.time:.3f}', 'restarts': result.restarts,
+            'iterations': result.iterations, 'solution': result.status.value,
+            'position_error_m': f'{result.position_error:.3e}',
+            'orientation_error_rad': f'{result.orientation_error:.3e}'}
+
+
+def margin_values(result: Result) -> dict[str, Any]:
+    """Return what an answer tells of the posture that is gone to, computed when it is given."""
+    return {'limit_margin': lambda: f'{result.limit_margin:.4f}',
             'smallest_singular_value': lambda: f'{result.smallest_singular_value:.4f}'}
-    return values
 
 
 def _few_axes(result: Result, robot: Robot) -> str:

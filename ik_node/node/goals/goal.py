@@ -140,7 +140,7 @@ class GoalTask:
     state: GoalState | None = None  # None: not accepted yet
     # Of the answer; a function is called when it is given, for what would delay the motion.
     values: dict[str, Any] = field(default_factory=dict)
-    begin: Callable[[], Steps | None] = lambda: None  # what is done for it, from the beginning ...
+    begin: Callable[[], Steps | None] = lambda: None  # what is done for it ...
     steps: Steps | None = None  # ... and what is left of that
     patience: float | None = None  # until when (monotonic, s) it is begun again; None: not set
     after_scene: tuple[int, float] | None = None  # the scene message it waits for, since when (s)

@@ -214,8 +214,8 @@ class GoalQueue:
         Do for a goal what `begin` does.
 
         If that returns steps, the goal goes on with the next of them whenever they have yielded,
-        until it ends.  A goal that has to wait for a transform, or for parts of a robot that has
-        just arrived, is begun again.
+        until it ends.  A goal that has to wait for a transform, for parts of a robot that has
+        just arrived, or for joint states that a late node has to take, is begun again.
         """
         task.begin, task.steps, task.patience = begin, None, None
         self._go_on(task)
@@ -239,16 +239,16 @@ class GoalQueue:
 
     @contextmanager
     def answered(self, task: GoalTask) -> Iterator[None]:
-        """Make what is raised the answer of a goal, unless it may wait for that."""
+        """Make what is raised the answer of a goal, unless it may still begin later."""
         try:
             yield
         except NotYet as error:
             if task.patience is None:
                 task.patience = monotonic() + self._robot_slot.require().settings.tf_timeout
-            if monotonic() < task.patience:
+            if task.state is None and monotonic() < task.patience:
                 self._begin_again(task)
             else:
-                self.end(task, GoalState.REJECTED, Reason.FRAME_UNKNOWN, str(error))
+                self._fail(task, Reason.FRAME_UNKNOWN, str(error))
         except IkNodeError as error:
             robot = self._robot_slot.robot
             grace_end = robot.since + START_GRACE_S if robot else 0.0
@@ -260,9 +260,8 @@ class GoalQueue:
                 self._fail(task, error.reason, str(error))
         except Exception as error:  # noqa: BLE001 - a goal never goes without an answer
             self._node.get_logger().error(traceback.format_exc())
-            if not task.final:
-                self._fail(task, Reason.INTERNAL, f'internal error: {type(error).__name__}: '
-                           f'{error}; please report it with the log')
+            self._fail(task, Reason.INTERNAL, f'internal error: {type(error).__name__}: {error}; '
+                       'please report it with the log')
 
     def _begin_again(self, task: GoalTask) -> None:
         task.steps = None
@@ -318,10 +317,14 @@ class GoalQueue:
             self._current = None
         if self._waiting is task:
             self._waiting = None
+        task.steps = None  # with all that they hold
         self._refused = [held for held in self._refused if held.task is not task]
         self.status.report(task, state, reason, sentence)
 
     def _fail(self, task: GoalTask, reason: Reason, sentence: str) -> None:
+        if task.final:
+            self._node.get_logger().error(f'after the answer to goal {task.number}: {sentence}')
+            return
         if task.state is None and reason in UNREACHABLE_REASONS:
             task.refusals.append((reason, sentence))
             if task.alternatives:

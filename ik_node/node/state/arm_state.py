@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
@@ -336,6 +337,11 @@ class ArmState:
             return 0.0
         late = self._delay.since(monotonic() - age)
         return late if age - late <= timeout else 0.0
+
+    def until_taken(self, robot: Robot) -> Iterator[None]:
+        """Yield until the joint states are taken that waited while this node was late."""
+        while self.own_delay(robot):
+            yield
 
     def jumped_since(self, time: float) -> float:
         """Return by how much (s) simulated time jumped forward after a monotonic time (s)."""

@@ -151,11 +151,6 @@ class Stream:
     After the end of a session, also by ~/stop or another goal, the next one starts only after
     a pause of the stream, so that a sender that continues does not undo it.
 
-    Parameters
-    ----------
-    options : StartOptions
-        stream_output and controller.
-
     Raises
     ------
     ParameterError
@@ -185,7 +180,6 @@ class Stream:
         self._commands = None if self._kind == 'trajectory' \
             else Commands(node, options.controller, context.active_flag)
         self._session: Session | None = None
-        self._task: GoalTask | None = None
         self._timer = node.create_timer(
             1.0, self._cycle, clock=steady_clock())
         self._timer.cancel()
