@@ -211,7 +211,7 @@ def _first_valid(joint_names: tuple[str, ...], candidates: list[Candidate], star
 
     With `any_jerk` the one with the least jerk, if it is too large in all.
     """
-    best, least, error = None, np.inf, TrajectoryError('no motion could be planned')
+    best, least, error = None, np.inf, None
     for candidate in candidates:
         jerk, speeds, stretch = 1.0, [*SPEED_SHARES], 1.0
         for attempt in range(MAX_PLANS):
@@ -241,7 +241,7 @@ def _first_valid(joint_names: tuple[str, ...], candidates: list[Candidate], star
             if not start.splice.rests:
                 jerk = max(jerk / ratio ** (1 + attempt), MIN_JERK_SHARE)
     if best is None:
-        raise error
+        raise error or TrajectoryError('no motion could be planned')
     if not any_jerk:
         raise TrajectoryError(f'no motion was found that keeps the jerk limits; it would be '
                               f'{least:.4g} times as large (send the goal when the arm rests)')

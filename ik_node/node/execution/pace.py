@@ -25,7 +25,6 @@ from ik_node.node.execution.supervisor import Supervisor
 from ik_node.node.execution.trajectory_sender import SEND_SHARE
 from ik_node.node.goals import plans
 from ik_node.node.goals.goal import GoalTask, Paused, Planner, Steps
-from ik_node.node.goals.preparation import within_torques
 from ik_node.node.robot.robot import Robot
 from ik_node.ros.messages.status_messages import GoalState, JOG_KIND, STREAM_KIND
 
@@ -151,7 +150,7 @@ class Pace:
         def planner(start: StartState) -> Trajectory:
             settings = robot.settings
             limits = task.plan.limits or settings.planning
-            return within_torques(robot, task, lambda share: settings.plan(ResumeRequest(
+            return plans.within_torques(robot, task, lambda share: settings.plan(ResumeRequest(
                 start, paused.trajectory, paused.place, limits.slowed(share),
                 settings.sample_period), task.requests))
 

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from time import thread_time
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ from ik_node.motion.tool_path.plan import PathPlan
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.node.goals.answers import numbers
 from ik_node.node.goals.goal import GoalTask, Planner, RefusedPlan
-from ik_node.node.goals.preparation import Kernels, Preparation, within_torques
+from ik_node.node.goals.preparation import Kernels, Preparation
 from ik_node.node.robot.robot import Robot
 from ik_node.ros.middleware.process import in_thread
 from ik_node.solver.goal import Goal
@@ -49,6 +50,7 @@ JOINT_ADVICE = '; go there in several goals, set motion.detour_time, or lower co
 
 JOINTS_KIND = 'joints'  # of the goals that name joint positions
 MAX_TURNS = 100  # of a joint in one motion
+SPEED_SHARE_KEY = 'torque_speed_share'  # of an answer
 LEFT_OUT_TURNS = 'left_out_turns'  # in the values of an answer
 
 # Poses (4, 4) to pass in straight lines, or what returns those of an arc from the start state.
@@ -243,6 +245,35 @@ def planned_to_joints(task: GoalTask, robot: Robot, start: StartState,
 
 def _trajectory_of(planned: PathPlan | JointPathPlan | SequencePlan | PathRate) -> Trajectory:
     return planned.trajectory
+
+
+def within_torques(robot: Robot, task: GoalTask, plan: Callable[[float], Any],
+                   trajectory_of: Callable[[Any], Trajectory] = lambda planned: planned) -> Any:
+    """
+    Return the plan at the highest share of the speed that keeps the effort limits.
+
+    The share is noted in the task if it is below 1.  Without TorqueLimits it is 1.
+
+    Parameters
+    ----------
+    plan : callable
+        Plans at a share of the speed, as for :meth:`TorqueLimits.kept`.
+    trajectory_of : callable
+        Returns the motion of a plan.
+
+    Raises
+    ------
+    TrajectoryError
+        TOO_HEAVY, and what the plan raises.
+
+    """
+    if robot.torques is None:
+        return plan(1.0)
+    task.values.pop(SPEED_SHARE_KEY, None)  # of an earlier plan for the same goal
+    planned, share = robot.torques.kept(plan, trajectory_of)
+    if share < 1.0:
+        task.values[SPEED_SHARE_KEY] = f'{share:.3f}'
+    return planned
 
 
 def path_options(task: GoalTask, robot: Robot) -> PathOptions:

@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future
 from enum import Enum
 import gc
 from threading import Thread
 import traceback
-from typing import Any
 
 from rclpy.node import Node
 
@@ -21,9 +19,7 @@ from ik_node.motion.detour import warm_up as load_detours
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.posture_report import warm_up as load_posture_reports
 from ik_node.motion.tool_path.plan import warm_up as load_paths
-from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.goals.goal import GoalTask, Steps
-from ik_node.node.robot.robot import Robot
 from ik_node.node.robot.settings import Settings
 from ik_node.solver.warm_up import warm_up_bias, warm_up_search
 
@@ -129,39 +125,3 @@ class Preparation:
                 self._loaded[kernels].set_result(None)
         gc.freeze()  # so that later collections skip the compiler
         self._logger.info('all kernels are compiled')
-
-
-SPEED_SHARE_KEY = 'torque_speed_share'  # of an answer
-
-
-def _itself(planned: Any) -> Trajectory:
-    return planned
-
-
-def within_torques(robot: Robot, task: GoalTask, plan: Callable[[float], Any],
-                   trajectory_of: Callable[[Any], Trajectory] = _itself) -> Any:
-    """
-    Return the plan at the highest share of the speed that keeps the effort limits.
-
-    The share is noted in the task if it is below 1.  Without TorqueLimits it is 1.
-
-    Parameters
-    ----------
-    plan : callable
-        Plans at a share of the speed, as for :meth:`TorqueLimits.kept`.
-    trajectory_of : callable
-        Returns the motion of a plan.
-
-    Raises
-    ------
-    TrajectoryError
-        TOO_HEAVY, and what the plan raises.
-
-    """
-    if robot.torques is None:
-        return plan(1.0)
-    task.values.pop(SPEED_SHARE_KEY, None)  # of an earlier plan for the same goal
-    planned, share = robot.torques.kept(plan, trajectory_of)
-    if share < 1.0:
-        task.values[SPEED_SHARE_KEY] = f'{share:.3f}'
-    return planned
