@@ -25,6 +25,7 @@ from kicks import kicks
 from nav_msgs.msg import Path
 import numpy as np
 import pytest
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
@@ -197,3 +198,24 @@ def test_a_stream_is_not_sent_by_the_action(arm):
     arm.wait(lambda: arm.answers(stamp))
     answer, = arm.answers(stamp)
     assert answer['state'] in FINAL and 'stream.output' in answer['message']
+
+
+@over_dds
+@pytest.mark.fault('controller', 'another client takes the controller on the ramp to a pause',
+                   'the goal fails: INTERRUPTED; the next one is reached')
+def test_another_client_ends_a_pause(arm):
+    """The ramp is the goal's, too."""
+    arm.change('/ik_node', motion__velocity_scale=SLOW)
+    stamp = arm.send_joints(FAR)
+    arm.wait(lambda: abs(latest(arm)[0] - READY[0]) > 0.1, what='the way')
+    pauser = arm.create_client(SetBool, '/ik_node/pause')
+    other = TrajectoryAction(arm, ACTION_NAME, lambda _verdict: None)
+    arm.wait(other.server_is_ready)
+    assert arm.call(pauser, SetBool.Request(data=True)).success
+    other.send(JointTrajectory(joint_names=[f'joint_{k}' for k in range(1, 7)], points=[
+        JointTrajectoryPoint(positions=[*map(float, latest(arm))], velocities=[0.0] * 6,
+                             time_from_start=Duration(sec=1))]))
+    assert reasons(arm, stamp)[-1] == 'INTERRUPTED', arm.final(stamp)
+    arm.spin_for(1.2)
+    assert arm.final(arm.send_joints(READY))['state'] == 'reached'
+    arm.destroy_client(pauser)

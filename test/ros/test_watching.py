@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a motion ended, in words: one final answer on arms and controllers that misbehave."""
 
+import signal
+
 from harness import DOWN, latest, lent, READY, reasons, tip
 from nightly import usual_first
 import numpy as np
 import pytest
+from std_srvs.srv import SetBool
 
 from ik_node.node.execution.supervisor import MAX_PLANS
 
@@ -171,6 +174,25 @@ def test_not_moving(arm):
     assert len(arm.trajectories) == MAX_PLANS
     arm.change(SIM, silent=False)
     assert reasons(arm, arm.send_joints(THERE)) == ['ACCEPTED', 'REACHED']
+
+
+def test_not_moving_is_noticed_by_a_pause(arm):
+    """The pause is refused or not; the goal goes on and is answered as ever."""
+    arm.change(SIM, silent=True)
+    pauser = arm.create_client(SetBool, f'{NODE}/pause')
+    arm.wait(pauser.service_is_ready)
+    stamp = arm.send_joints(FAR)
+    arm.wait(lambda: arm.answers(stamp))
+    arm.node.send(signal.SIGSTOP)  # so that the pause comes before the watch
+    asked = pauser.call_async(SetBool.Request(data=True))
+    arm.spin_for(0.7)
+    arm.node.send(signal.SIGCONT)
+    arm.wait(asked.done)
+    assert 'internal' not in asked.result().message
+    assert reasons(arm, stamp)[-1] == 'NOT_MOVING', arm.final(stamp)
+    arm.destroy_client(pauser)
+    arm.change(SIM, silent=False)
+    assert arm.final(arm.send_joints(THERE))['state'] == 'reached'
 
 
 @pytest.mark.fault('joint states', 'they stop for good during a motion',

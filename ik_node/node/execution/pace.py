@@ -121,7 +121,7 @@ class Pace:
         goes_on, execution.paused = execution.paused.goes_on, replace(execution.paused, rests=True)
         if goes_on:
             try:
-                steps = self._go_on(task)
+                steps, _ = self._go_on(task)
             except IkNodeError as error:
                 self._tell(task, Reason.PAUSED, f'it stays paused, because: {error}')
             else:
@@ -139,12 +139,12 @@ class Pace:
         if not task.execution.paused.rests:
             task.execution.paused = replace(task.execution.paused, goes_on=True)
             return 'it goes on as soon as it rests'
-        steps = self._go_on(task)
+        steps, sentence = self._go_on(task)
         self._goals.attempt(task, lambda: steps)
-        return f'goes on, {task.execution.trajectory.duration:.2f} s'
+        return sentence
 
-    def _go_on(self, task: GoalTask) -> Steps:
-        """Begin the rest of a motion that was paused; return the steps that are left."""
+    def _go_on(self, task: GoalTask) -> tuple[Steps, str]:
+        """Begin the rest of a motion that was paused; return the steps left, and a sentence."""
         robot, paused = self._robot_slot.require(), task.execution.paused
 
         def planner(start: StartState) -> Trajectory:
@@ -154,17 +154,20 @@ class Pace:
                 start, paused.trajectory, paused.place, limits.slowed(share),
                 settings.sample_period), task.requests))
 
-        steps = self._motion.execute(task, planner)
+        steps, before = self._motion.execute(task, planner), task.execution.trajectory
         task.execution.paused = None
         try:
             next(steps, None)
         except IkNodeError:
             task.execution.paused = paused
             raise
-        if not task.final:  # such as for a newer goal
-            self._tell(task, Reason.ACCEPTED,
-                       f'goes on, {task.execution.trajectory.duration:.2f} s')
-        return steps
+        if task.final:
+            return steps, 'a newer goal takes its place'
+        sent = task.execution.trajectory
+        sentence = 'goes on as soon as the controller is ready' if sent is before else \
+            f'goes on, {sent.duration:.2f} s'
+        self._tell(task, Reason.ACCEPTED, sentence)
+        return steps, sentence
 
     # ---- speed --------------------------------------------------------------
 

@@ -143,7 +143,10 @@ class Supervisor:
         """Handle the result that the controller itself reports, if it does."""
         if verdict.reason is Reason.REACHED:
             return  # decided by the joint states
-        robot, task = self._robot_slot.require(), self._sender.sent_for
+        robot, task, current = self._robot_slot.require(), self._sender.sent_for, \
+            self._goals.current
+        if task is None and current is not None and current.execution.paused is not None:
+            task, current.execution.paused = current, None  # it was on its ramp to that
         verdict = self._explained(verdict, robot)
         robot.abandon()
         if task is None or task.final:
