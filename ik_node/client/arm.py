@@ -32,8 +32,8 @@ from ik_node.client.sequences import Motion, SequenceClient
 from ik_node.client.streams import Jog, Stream
 from ik_node.client.transport.connection import Connection
 from ik_node.client.transport.description import ArmDescription, subscribed_topic
-from ik_node.motion.joint_path.plan import at_limits
 from ik_node.motion.joint_path.taught_path import TaughtPath
+from ik_node.motion.joint_path.waypoints import at_limits
 from ik_node.ros.messages.conversion import matrix_from_pose
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.motion_primitives import tool_poses

@@ -39,7 +39,8 @@ from ik_node.motion.joint_path.motion_sequence import (
     SequenceError,
     SequencePlan,
 )
-from ik_node.motion.joint_path.plan import JointPathPlan, plan_joint_path, Waypoints
+from ik_node.motion.joint_path.plan import JointPathPlan, plan_joint_path
+from ik_node.motion.joint_path.waypoints import Waypoints
 from ik_node.motion.motion_remedies import (
     find_motion_remedies,
     MotionRemedy,

@@ -13,8 +13,8 @@ import numpy as np
 
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote
-from ik_node.motion.joint_path.plan import MAX_TIMED_S
 from ik_node.motion.joint_path.taught_path import TaughtPath
+from ik_node.motion.joint_path.waypoints import MAX_TIMED_S
 from ik_node.ros.messages.joint_states import MAX_JOINT_NAMES
 from ik_node.ros.middleware.clocks import nanoseconds_of
 

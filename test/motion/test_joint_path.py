@@ -15,7 +15,8 @@ from ik_node.base.errors import IkNodeError, PathError, Reason
 from ik_node.collision.scene.scene import Scene
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.joint_path import plan as joint_path
-from ik_node.motion.joint_path.plan import MAX_WAYPOINTS, plan_joint_path, Waypoints
+from ik_node.motion.joint_path.plan import plan_joint_path
+from ik_node.motion.joint_path.waypoints import MAX_WAYPOINTS, Waypoints
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 

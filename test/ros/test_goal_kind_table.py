@@ -46,7 +46,7 @@ def test_a_topic_that_is_missing_is_written(monkeypatch):
 
 def test_every_kind_is_begun():
     """By what the arm does for it; a stream goes its own way."""
-    begin = GoalStarter(None, None, None, None, None).begin
+    begin = GoalStarter(None, None, None, None).begin
     assert {*begin} == {kind.name for kind in GOAL_KINDS} - STREAMED
 
 

@@ -27,6 +27,7 @@ from ik_node.motion.direct.ruckig_motion import (
     motion_to_rest,
     sample_peaks,
 )
+from ik_node.motion.trajectory.constant_jerk import write_constant_jerk
 from ik_node.motion.trajectory.limits import MIN_POINT_SPACING_S, MotionLimits, VELOCITY_MARGIN
 from ik_node.motion.trajectory.sampling import (
     compiled_segments,
@@ -34,7 +35,6 @@ from ik_node.motion.trajectory.sampling import (
     states_at,
     tip_rates,
 )
-from ik_node.motion.trajectory.timed_curve import write_constant_jerk
 from ik_node.motion.trajectory.trajectory import merge_close, MotionState, subdivide, Trajectory
 from ik_node.motion.trajectory.validate import JERK_SLACK, validate
 

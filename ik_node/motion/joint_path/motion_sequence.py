@@ -19,7 +19,8 @@ from ik_node.motion.direct.point_to_point import (
     require_free_goal,
     StartState,
 )
-from ik_node.motion.joint_path.plan import plan_joint_path, Waypoints
+from ik_node.motion.joint_path.plan import plan_joint_path
+from ik_node.motion.joint_path.waypoints import Waypoints
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path

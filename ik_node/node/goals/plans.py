@@ -24,7 +24,8 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.change.path_pace import PathRate
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError, SequencePlan
-from ik_node.motion.joint_path.plan import JointPathPlan, Waypoints
+from ik_node.motion.joint_path.plan import JointPathPlan
+from ik_node.motion.joint_path.waypoints import Waypoints
 from ik_node.motion.requests import (
     ArcPoses,
     DetourRequest,

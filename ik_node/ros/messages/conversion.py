@@ -42,7 +42,7 @@ from ik_node.base.se3 import pose, rotation_from_quaternion
 from ik_node.base.text import quote, shown
 from ik_node.model.chain import Chain
 from ik_node.model.joints import outside_limits
-from ik_node.motion.joint_path.plan import MAX_WAYPOINTS, Waypoints
+from ik_node.motion.joint_path.waypoints import MAX_WAYPOINTS, Waypoints
 from ik_node.motion.tool_path.options import require_free_axes
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 
