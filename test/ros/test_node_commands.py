@@ -98,7 +98,8 @@ def test_stop(shared_system):
     shared_system.wait(lambda: shared_system.states[-1][1].velocity[0] > 0.02)
     code, said, _ = ran(shared_system, 'stop')
     assert shared_system.set_parameters('/ik_node', {'motion.velocity_scale': 1.0}).successful
-    assert code == 0 and 'at rest in' in said
+    # Its halts may have brought the arm to rest before the service is found.
+    assert code == 0 and ('at rest in' in said or said == 'nothing moves\n')
     assert shared_system.final(stamp)['state'] == 'stopped'
     shared_system.wait(lambda: rests(shared_system))
     assert np.abs(latest(shared_system) - FAR).max() > 0.05
