@@ -229,6 +229,22 @@ def test_a_stop_that_is_not_possible(arm):
     assert reasons(arm, stamp) == ['ACCEPTED', 'REACHED']
 
 
+def test_nothing_is_sent_again_after_a_stop_that_was_not_possible(arm):
+    """The controller has not got the motion; it does not get it after the stop either."""
+    arm.change(SIM, silent=True)
+    stamp = arm.send_joints(FAR)
+    arm.wait(lambda: arm.answers(stamp))
+    arm.change(SIM, measuring__dropped=1.0)
+    arm.spin_for(0.7)
+    response = arm.call(arm.stop)
+    count = len(arm.trajectories)
+    assert not response.success and 's old' in response.message, response
+    arm.change(SIM, measuring__dropped=0.0, silent=False)
+    assert reasons(arm, stamp) == ['ACCEPTED', 'STOPPED'], arm.final(stamp)
+    assert stays(arm) and len(arm.trajectories) == count
+    assert reasons(arm, arm.send_joints(THERE)) == ['ACCEPTED', 'REACHED']
+
+
 # ---- what the controller may still have --------------------------------------
 
 @pytest.mark.fault('controller', 'held by a protective stop',

@@ -210,6 +210,8 @@ def _without_still_lines(path: ToolPath, options: PathOptions) -> ToolPath:
     for k in np.flatnonzero(still):
         begin, end = ToolPath.joined([ToolPath(table[k:k + 1])]).poses([0.0, table[k, SEG_LENGTH]])
         still[k] = max(Goal(begin, options.tolerance).error(end)) < SAME_POSE
+    if not still.any():
+        return path
     if still.all():
         raise PathError('the path goes nowhere: its poses differ only about the axes that it '
                         'leaves free', Reason.ALREADY_THERE)

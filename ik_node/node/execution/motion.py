@@ -117,6 +117,10 @@ class Motion:
         execution, late = task.execution, 0
         execution.planner, execution.detour = planner, detour
         while not task.final:
+            if execution.is_to_stop:
+                self._goals.end(task, GoalState.STOPPED, Reason.STOPPED, 'it was to stop, which '
+                                'was not possible then; no other motion is sent for it')
+                return
             robot = self._robot_slot.require()
             if here is None:
                 yield from self._arm.until_taken(robot)

@@ -162,7 +162,7 @@ class Pace:
             task.execution.paused = paused
             raise
         if task.final:
-            return steps, 'a newer goal takes its place'
+            return steps, 'the goal has ended'
         sent = task.execution.trajectory
         sentence = 'goes on as soon as the controller is ready' if sent is before else \
             f'goes on, {sent.duration:.2f} s'

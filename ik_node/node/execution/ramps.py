@@ -110,13 +110,18 @@ class Ramps:
         Raises
         ------
         StateError, TrajectoryError
-            If the state of the arm is not known, or no ramp keeps the limits; open goals
-            stay open then.
+            If the state of the arm is not known, or no ramp keeps the limits; the active goal
+            stays open then, but no other motion is sent for it.
 
         """
         current = self._goals.current
-        done = self._to_rest() if current is None or stops(current) \
-            else 'the goal that was sent after it goes on'
+        try:
+            done = self._to_rest() if current is None or stops(current) \
+                else 'the goal that was sent after it goes on'
+        except IkNodeError:  # what waits must not begin all the same
+            self._goals.dismiss(GoalState.STOPPED, reason, sentence,
+                                lambda task: task is not current and stops(task))
+            raise
         self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}', stops)
         return done
 
@@ -135,6 +140,8 @@ class Ramps:
             try:
                 done = self.ramp_down(robot)
             except IkNodeError as error:
+                if current is not None:
+                    current.execution.is_to_stop = True
                 if current is None or not current.execution.ends_alone:
                     raise
                 done = f'it comes to rest by itself; there is no faster ramp, because: {error}'

@@ -82,7 +82,7 @@ class Supervisor:
             yield from self._end_failed(task, verdict, off_track, robot)
 
     def refuse(self, task: GoalTask, error: PathError | SequenceError, robot: Robot,
-                q: np.ndarray) -> None:
+               q: np.ndarray) -> None:
         """
         Refuse a goal once its remedies are known, or by raising the error of its plan.
 

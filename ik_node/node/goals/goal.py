@@ -122,6 +122,7 @@ class Execution:
     attempts: int = 0  # trajectories sent, but for those at another speed
     paused: Paused | None = None  # the motion that it waits to go on with
     halt: Callable[[], None] | None = None  # brings it to rest, if no trajectory does
+    is_to_stop: bool = False  # as was asked for when it was not possible: nothing is sent again
     ends_alone: bool = False  # whether it comes to rest by itself after the goal has ended
 
 

@@ -544,8 +544,7 @@ def _mesh_message(vertices: np.ndarray) -> Mesh:
 
 
 def fill_matrix(matrix: Any, entry: type, objects: Iterable[SceneObject],
-                # By pairs of links of the robot; '' for those that are checked against each other.
-    unchecked: dict[frozenset[str], str]) -> None:
+                unchecked: dict[frozenset[str], str]) -> None:
     """
     Write which links and objects may touch into a moveit_msgs/AllowedCollisionMatrix.
 
