@@ -44,6 +44,8 @@ if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ g
         KinematicTree as KinematicTree,
         load_tree as load_tree,
     )
+    from ik_node.motion.constrained.constraint import PathConstraint as PathConstraint
+    from ik_node.motion.constrained_motion import plan_constrained as plan_constrained
     from ik_node.motion.detour import plan_detour as plan_detour
     from ik_node.motion.direct.point_to_point import (
         plan_point_to_point as plan_point_to_point,
@@ -77,6 +79,7 @@ _PUBLIC_MODULES = {
     'KinematicTree': 'ik_node.kinematics.tree.kinematic_tree',
     'MotionLimits': 'ik_node.motion.trajectory.limits',
     'MotionState': 'ik_node.motion.trajectory.trajectory',
+    'PathConstraint': 'ik_node.motion.constrained.constraint',
     'Scene': 'ik_node.collision.scene.scene',
     'Solver': 'ik_node.solver.solver',
     'StartState': 'ik_node.motion.direct.point_to_point',
@@ -86,6 +89,7 @@ _PUBLIC_MODULES = {
     'load_robot': 'ik_node.kinematics.arm',
     'load_tree': 'ik_node.kinematics.tree.kinematic_tree',
     'load_urdf': 'ik_node.kinematics.arm',
+    'plan_constrained': 'ik_node.motion.constrained_motion',
     'plan_detour': 'ik_node.motion.detour',
     'plan_path': 'ik_node.motion.tool_path.plan',
     'plan_point_to_point': 'ik_node.motion.direct.point_to_point',

@@ -80,6 +80,8 @@ class Reason(str, Enum):
     NO_SOLUTION = 'NO_SOLUTION', 'no posture within the joint limits was found'
     COLLISION = ('COLLISION', 'the arm would collide with itself or with an object, at the goal '
                  'or on the way')
+    CONSTRAINT = ('CONSTRAINT', 'start or goal is outside of a path constraint, the constraint '
+                  'cannot be used, or no motion that keeps it was found')
     TOO_HEAVY = ('TOO_HEAVY', 'a joint would need more torque than its effort limit, to hold or '
                  'to move the arm and its tool')
     DEADLINE = 'DEADLINE', 'solver.deadline passed without a solution'
@@ -165,6 +167,12 @@ class TrajectoryError(IkNodeError):
     """A trajectory breaks a rule of the controller or a limit of the arm."""
 
     reason = Reason.TRAJECTORY_INVALID
+
+
+class ConstraintError(TrajectoryError):
+    """A path constraint cannot be used, or is not kept."""
+
+    reason = Reason.CONSTRAINT
 
 
 class PathError(IkNodeError):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ik_node.collision.bodies.shapes import shapes_of
 from ik_node.collision.distances.certificate import (
     allowed_distances,
     undecided_blocks,
@@ -22,12 +23,15 @@ from ik_node.collision.distances.check import (
     block_distance,
     check_work,
     CheckWork,
+    paired,
     Pairs,
     place_parts,
 )
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.distances.sweeps import approach
 from ik_node.kinematics.kernels import inner
+from ik_node.kinematics.tree.kinematic_tree import MovingFrames
+from ik_node.model.chain import Chain
 
 MAX_WAITING_INTERVALS = 2048  # an edge that needs more counts as blocked
 COARSE_INTERVAL_M = 0.12      # of motion, at which the check of an edge begins
@@ -67,7 +71,7 @@ def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     margin above that of the model holds for pairs that keep it at the start and at all goals (g,
     n).
     """
-    blocks, n, ends = len(model.pairs.blocks), model.chain.n, np.vstack([q_start, goals])
+    ends = np.vstack([q_start, goals])
     least = model.margins + (margin - model.margin)
     widest = float(least.max(initial=margin))
     for q in ends:
@@ -75,11 +79,24 @@ def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     allowed = allowed_distances(model, q_start)
     least = np.where(allowed < model.margins, allowed - EDGE_DOUBT_M,
                      np.maximum(least, model.margins))
+    return _edge_check(model.pairs_from(ends), least, widest, lower, upper)
+
+
+def unchecked_edges(chain: Chain, lower: np.ndarray, upper: np.ndarray) -> EdgeCheck:
+    """Return what edges of a chain are checked with if nothing is in the way, as above."""
+    nothing = paired(MovingFrames(chain.table, chain.parents, chain.lower, chain.upper, {}),
+                     shapes_of((), (), ())[0], (), ())
+    return _edge_check(nothing, np.zeros(0), 0.0, lower, upper)
+
+
+def _edge_check(pairs: Pairs, least: np.ndarray, widest: float, lower: np.ndarray,
+                upper: np.ndarray) -> EdgeCheck:
+    n = len(lower)
     return EdgeCheck(
-        model.pairs_from(ends), least, widest, EDGE_DOUBT_M, np.array(lower, dtype=float),
-        np.array(upper, dtype=float), np.empty((2, n)), np.empty(blocks, dtype=np.int64),
-        np.empty((MAX_WAITING_INTERVALS, 3)), np.empty(n),
-        check_work(model.pairs))
+        pairs, least, widest, EDGE_DOUBT_M, np.array(lower, dtype=float),
+        np.array(upper, dtype=float), np.empty((2, n)),
+        np.empty(len(pairs.blocks), dtype=np.int64), np.empty((MAX_WAITING_INTERVALS, 3)),
+        np.empty(n), check_work(pairs))
 
 
 @inner

@@ -1,0 +1,249 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Motions within path constraints, from rest to rest.
+
+The direct motion of the joints is taken if it keeps the constraints.  Else a search finds a path
+within them (:mod:`ik_node.motion.constrained.search`); its corners are rounded, its nodes are
+projected onto the constraints again, it is timed within the limits, and the trajectory is proved
+to keep them and to be free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ik_node.base.errors import ConstraintError, Reason, TrajectoryError
+from ik_node.base.se3 import rotation_log
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.kinematics.kernels import tip_poses
+from ik_node.model.chain import Chain
+from ik_node.motion.constrained.constraint import described_excess, PathConstraint
+from ik_node.motion.constrained.proof import certify_constraints, SLACK
+from ik_node.motion.constrained.rows import (
+    constraint_rows,
+    constraint_work,
+    outside,
+    project_all,
+)
+from ik_node.motion.constrained.search import find_constrained_path
+from ik_node.motion.detour import DETOUR_TIME_S, for_seconds, LIMIT_INSET, SEARCH_MARGIN_M
+from ik_node.motion.direct.point_to_point import (
+    plan_point_to_point,
+    plan_stop,
+    require_free,
+    StartState,
+)
+from ik_node.motion.tool_path.timing import JointPath, timed_trajectory
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.sampling import compiled_segments
+from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.motion.trajectory.validate import validate
+
+# Tried until the trajectory is good, rad or m: half of the length over which the path is averaged,
+# and the distance between nodes.
+ROUNDINGS = (0.3, 0.06), (0.15, 0.04), (0.07, 0.02), (0.03, 0.01)
+FULL_INSET_AFTER = 0.3  # rad or m from either end of the path
+LEAST_INSET_SHARE = 0.02
+
+
+def plan_constrained(chain: Chain, model: CollisionModel | None,
+                     constraints: Sequence[PathConstraint], start: StartState,
+                     goals: np.ndarray, limits: MotionLimits, period: float,
+                     goes_on: Callable[[], bool] | None = None) -> Trajectory:
+    """
+    Plan a motion within path constraints, from rest to rest.
+
+    A moving arm is first brought to rest.  A start outside of a constraint comes into it, and is
+    never farther outside on its way.
+
+    Parameters
+    ----------
+    chain : Chain
+    model : CollisionModel, optional
+        None: collisions are not checked.
+    constraints : sequence of PathConstraint
+    start : StartState
+        Where the arm is and how it moves.
+    goals : (g, n) array
+        Joint positions, the preferred ones first.
+    limits : MotionLimits
+    period : float
+        Largest time between points (s).
+    goes_on : callable, optional
+        Asked now and then whether to search on; without it, for DETOUR_TIME_S.
+
+    Returns
+    -------
+    Trajectory
+        Proved to keep the constraints, and to be free, at every instant.
+
+    Raises
+    ------
+    ConstraintError
+        If no goal is within the constraints, or no motion within them was found.
+    TrajectoryError
+        If no goal is free, or a limit cannot be kept.
+
+    """
+    q_start, ramp = start.splice.q, None
+    kept = goals[[excess_at(chain, constraints, q)[1] <= SLACK for q in goals]]
+    if not len(kept):
+        raise ConstraintError(outside_words(chain, constraints, goals[0], limits, 'the goal'))
+    if model is not None:
+        free = kept[model.check_many(kept)]
+        if not len(free):
+            raise TrajectoryError(f'at the goal, {model.describe(kept[0])}', Reason.COLLISION)
+        kept = free
+    try:
+        direct = plan_point_to_point(chain.joint_names, start, kept[0], limits, period, chain)
+        require_kept(chain, constraints, direct)
+        require_free(model, direct)
+        return direct
+    except TrajectoryError:
+        pass
+    if len(start.times) or not start.splice.rests:
+        ramp = plan_stop(chain.joint_names, start, limits, period)
+        q_start = ramp.end
+    way = _waypoints(chain, model, constraints, q_start, kept, limits,
+                     goes_on or for_seconds(DETOUR_TIME_S))
+    error = ConstraintError('the path that was found cannot be followed within the path '
+                            'constraint; widen it, or go there in several goals')
+    for rounding, spacing in ROUNDINGS:
+        nodes = _rounded(chain, constraints, way, rounding, spacing, limits)
+        if nodes is None:
+            continue
+        trajectory = _timed(chain, nodes, limits, period)
+        if ramp is not None:
+            trajectory = ramp.followed_by(trajectory)
+        try:
+            validate(trajectory, limits)
+            require_kept(chain, constraints, trajectory)
+            require_free(model, trajectory, ' within the path constraint')
+            return trajectory
+        except TrajectoryError as this:
+            error = this
+    raise error
+
+
+def excess_at(chain: Chain, constraints: Sequence[PathConstraint],
+              q: np.ndarray) -> tuple[str, float]:
+    """Return what is farthest outside at q (n,), and by how much (m or rad; below 0 = inside)."""
+    T = forward_kinematics(chain, q)
+    return max((each.excess(T) for each in constraints), key=lambda each: each[1])
+
+
+def require_kept(chain: Chain, constraints: Sequence[PathConstraint],
+                 trajectory: Trajectory) -> None:
+    """Check that a trajectory is proved to keep constraints; raise ConstraintError if not."""
+    leaving = certify_constraints(chain, constraints, *compiled_segments(trajectory))
+    if leaving is not None:
+        raise ConstraintError(f'{leaving.words} after {leaving.time:.2f} s of the motion of '
+                              f'{trajectory.duration:.2f} s')
+
+
+def nearest_kept(chain: Chain, constraints: Sequence[PathConstraint], q: np.ndarray,
+                 limits: MotionLimits) -> np.ndarray | None:
+    """Return the posture (n,) near q that is within constraints; None if none is found."""
+    rows, Q = constraint_rows(constraints), np.array(q, dtype=float, ndmin=2)
+    found = project_all(chain.table, rows, limits.lower, limits.upper,
+                        LEAST_INSET_SHARE * rows.insets[None], Q,
+                        constraint_work(rows, chain.table, chain.n))
+    return Q[0] if found else None
+
+
+def outside_words(chain: Chain, constraints: Sequence[PathConstraint], q: np.ndarray,
+                  limits: MotionLimits, what: str) -> str:
+    """Return by how much a posture is outside of constraints, and the nearest pose within them."""
+    nearest = nearest_kept(chain, constraints, q, limits)
+    return f'{what} is outside of the path constraint: ' \
+        f'{described_excess(*excess_at(chain, constraints, q))}; ' + (
+            'no posture near it is within' if nearest is None else 'the nearest pose within is '
+            + _pose_words(forward_kinematics(chain, nearest)))
+
+
+def _pose_words(T: np.ndarray) -> str:
+    turn = rotation_log(T[:3, :3])
+    half = 0.5 * float(np.linalg.norm(turn))
+    numbers = [*T[:3, 3], *0.5 * np.sinc(half / np.pi) * turn, np.cos(half)]
+    return '[' + ', '.join(f'{value:.4f}' for value in numbers) + '] (x y z, and x y z w)'
+
+
+def _waypoints(chain: Chain, model: CollisionModel | None, constraints: Sequence[PathConstraint],
+               q_start: np.ndarray, goals: np.ndarray, limits: MotionLimits,
+               goes_on: Callable[[], bool]) -> np.ndarray:
+    """Return postures (k, n) to one of the goals, not far apart."""
+    begin = q_start
+    if excess_at(chain, constraints, q_start)[1] > SLACK:
+        begin = nearest_kept(chain, constraints, q_start, limits)
+        if begin is None:
+            raise ConstraintError(outside_words(chain, constraints, q_start, limits, 'the start'))
+    way = find_constrained_path(chain, model, constraints, begin, goals, *_inner_limits(limits),
+                                SEARCH_MARGIN_M, goes_on)
+    if way is None:
+        raise ConstraintError('no motion within the path constraint was found; widen it, go there '
+                              'in several goals, or allow more time for the search '
+                              '(motion.detour_time)')
+    return way if begin is q_start else np.vstack([q_start, way])
+
+
+def _inner_limits(limits: MotionLimits) -> tuple[np.ndarray, np.ndarray]:
+    """Return joint limits (n,) with room for what the spline through nodes adds."""
+    inset = np.minimum(LIMIT_INSET, 0.25 * (limits.upper - limits.lower))
+    return limits.lower + inset, limits.upper - inset
+
+
+def _rounded(chain: Chain, constraints: Sequence[PathConstraint], way: np.ndarray,
+             rounding: float, spacing: float, limits: MotionLimits) -> np.ndarray | None:
+    """
+    Return a smooth path (k, n) along a way (m, n) within constraints; None if there is none.
+
+    Each node is the mean of the way around it, and then the nearest within the constraints.
+    """
+    steps = np.linalg.norm(np.diff(way, axis=0), axis=1)
+    at = np.concatenate([[0.0], np.cumsum(steps)])
+    length = at[-1]
+    s = np.linspace(0.0, length, max(4, int(np.ceil(length / spacing))) + 1)
+    half = np.minimum(rounding, np.minimum(s, length - s))[1:-1, None]
+    # The integral of the way up to each of its postures, and between two of them.
+    area = np.vstack([np.zeros(way.shape[1]),
+                      np.cumsum(0.5 * steps[:, None] * (way[1:] + way[:-1]), axis=0)])
+
+    def integral(to: np.ndarray) -> np.ndarray:
+        k = np.clip(np.searchsorted(at, to, 'right') - 1, 0, len(steps) - 1)
+        part = (to - at[k])[:, None]
+        slope = (way[k + 1] - way[k]) / np.maximum(steps[k], 1e-12)[:, None]
+        return area[k] + part * (way[k] + 0.5 * part * slope)
+
+    nodes = np.vstack([way[:1], (integral(s[1:-1] + half[:, 0]) - integral(s[1:-1] - half[:, 0]))
+                       / (2.0 * half), way[-1:]])
+    rows = constraint_rows(constraints)
+    work, values = constraint_work(rows, chain.table, chain.n), np.empty((len(s), len(rows.kinds)))
+    outside(chain.table, rows, nodes, values, work)
+    # As much room as at the end, and from there more and more.
+    insets = LEAST_INSET_SHARE * rows.insets + np.minimum(
+        *(np.maximum(-end, 0.0) + away[:, None] / FULL_INSET_AFTER * rows.insets
+          for end, away in ((values[0], s), (values[-1], length - s))))
+    insets = np.minimum(insets, rows.insets)
+    first, kept = 1, values.max(axis=1) <= 0.0
+    if values[0].max() > SLACK:  # on the way into them
+        first += int(np.argmax(kept[1:]))
+    lower, upper = _inner_limits(limits)
+    inner_nodes = np.clip(nodes[1:-1], lower, upper)
+    if not project_all(chain.table, rows, lower, upper, insets[first:-1], inner_nodes[first - 1:],
+                       work):
+        return None
+    nodes[1:-1] = inner_nodes
+    return nodes
+
+
+def _timed(chain: Chain, nodes: np.ndarray, limits: MotionLimits, period: float) -> Trajectory:
+    """Return the fastest motion through nodes (k, n)."""
+    poses = np.empty((len(nodes), 12))
+    tip_poses(chain.table, nodes, poses)
+    s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(nodes, axis=0), axis=1))])
+    path = JointPath(s, nodes, poses, np.zeros(0))
+    return timed_trajectory(path, limits, period, chain.joint_names)[0]

@@ -1,0 +1,323 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Path constraints: their rows, the proof of a trajectory, and motions within them."""
+
+from functools import cache
+from math import inf
+
+from geometry_oracle import model_of
+from motion_checker import path_of, states_at
+import numpy as np
+import pytest
+import robots
+from scipy.spatial.transform import Rotation
+
+from ik_node.base.errors import ConstraintError, Reason, TrajectoryError
+from ik_node.collision.scene.scene import Scene
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.kinematics.kernels import compiled, jacobian_columns, joint_frames
+from ik_node.model.chain import make_chain
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.motion.constrained.constraint import EXACT_WIDTH, PathConstraint
+from ik_node.motion.constrained_motion import nearest_kept, plan_constrained, require_kept
+from ik_node.motion.constrained.proof import certify_constraints
+from ik_node.motion.constrained.rows import (
+    constraint_rows,
+    constraint_work,
+    outside,
+    write_gradient,
+    write_values,
+)
+from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
+from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.trajectory.trajectory import MotionState
+from ik_node.motion.trajectory.validate import validate
+
+SKEW = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
+PERIOD_S = 0.1
+KINDS = ('position', 'rotation vector', 'angles', 'two angles', 'tilt', 'several')
+
+
+def random_constraint(kind, rng, T_base_tip):
+    """Return a constraint around a pose of the tip."""
+    near = np.eye(4)
+    near[:3, :3] = Rotation.from_rotvec(rng.normal(0.0, 0.15, 3)).as_matrix()
+    near[:3, 3] = rng.normal(0.0, 0.05, 3)
+    T_tip_point = np.eye(4)
+    T_tip_point[:3, :3] = Rotation.random(random_state=rng).as_matrix()
+    T_tip_point[:3, 3] = rng.normal(0.0, 0.1, 3)
+    T = T_base_tip @ near @ T_tip_point
+    widths = tuple(rng.uniform(0.02, 0.4, 3))
+    fields = {'position': {'position': (widths[0], inf, widths[2])},
+              'rotation vector': {'rotation': widths},
+              'angles': {'rotation': widths, 'angles': 'xyz'},
+              'two angles': {'rotation': (*widths[:2], inf), 'angles': 'xyz'},
+              'tilt': {'tilt': widths[0]},
+              'several': {'position': (inf, inf, widths[0]), 'tilt': widths[1]}}[kind]
+    return PathConstraint(T, T_tip_point=T_tip_point, **fields)
+
+
+def outside_at(constraint, T_base_tip):
+    """Return by how much a pose is outside, by SciPy."""
+    T = np.linalg.inv(constraint.T_base_frame) @ T_base_tip @ constraint.T_tip_point
+    R = Rotation.from_matrix(T[:3, :3])
+    angles = R.as_rotvec() if constraint.angles == 'rotation vector' else R.as_euler('XYZ')
+    return max(*(np.abs(T[:3, 3]) - constraint.position),
+               *(np.abs(angles) - constraint.rotation),
+               np.arccos(np.clip(T[2, 2], -1.0, 1.0)) - constraint.tilt)
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_rows_and_excess_say_what_scipy_says(kind):
+    """All agree whether a pose is inside, and the excess by how much it is outside."""
+    rng, seen = np.random.default_rng(3), set()
+    for q in robots.random_postures(SKEW, 200, 1):
+        T = forward_kinematics(SKEW, q)
+        constraint = random_constraint(kind, rng, T)
+        rows = constraint_rows([constraint])
+        values = np.empty((1, len(rows.kinds)))
+        outside(SKEW.table, rows, q[None], values, constraint_work(rows, SKEW.table, SKEW.n))
+        expected = outside_at(constraint, T)
+        seen.add(expected > 0.0)
+        assert (values.max() > 0.0) == (expected > 0.0)
+        assert constraint.excess(T)[1] == pytest.approx(expected, abs=1e-7)
+    assert seen == {False, True}
+
+
+@compiled
+def gradients_of(table, rows, q, found, work):
+    """Write the rows and their derivatives by the joints, (r, n + 1)."""
+    joint_frames(table, q, work.frames)
+    write_values(rows, work.frames[-1], work)
+    jacobian_columns(table, work.frames, 1.0, work.columns)
+    for j in range(rows.kinds.shape[0]):
+        write_gradient(rows, j, work, found[j, 1:])
+        found[j, 0] = work.values[j]
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_gradients_are_finite_differences(kind):
+    """Of all kinds of rows, also with joints that slide and joints that follow others."""
+    rng = np.random.default_rng(5)
+    for q in robots.random_postures(SKEW, 20, 2):
+        rows = constraint_rows([random_constraint(kind, rng, forward_kinematics(SKEW, q))])
+        work = constraint_work(rows, SKEW.table, SKEW.n)
+
+        def at(q, rows=rows, work=work):
+            found = np.empty((len(rows.kinds), SKEW.n + 1))
+            gradients_of(SKEW.table, rows, q, found, work)
+            return found
+
+        for i in range(SKEW.n):
+            step = 1e-6 * np.eye(SKEW.n)[i]
+            numeric = (at(q + step)[:, 0] - at(q - step)[:, 0]) / 2e-6
+            np.testing.assert_allclose(at(q)[:, i + 1], numeric, atol=2e-7)
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_what_is_proved_is_kept_at_every_instant(kind):
+    """Random motions: proved ones never leave by samples; most of those that stay are proved."""
+    rng, proved, stay = np.random.default_rng(7), 0, 0
+    for q in robots.random_postures(SKEW, 150, 3):
+        constraint = random_constraint(kind, rng, forward_kinematics(SKEW, q))
+        c = np.zeros((6, 2, SKEW.n))
+        c[0, 0] = q
+        c[1:, 0] = rng.normal(0.0, 0.15, (5, SKEW.n)) * rng.choice([1.0, 0.2])
+        c[0, 1], c[1, 1] = c[:, 0].sum(axis=0), rng.normal(0.0, 0.1, SKEW.n)
+        t = np.linspace(0.0, 1.0, 300)[:, None, None]
+        motion = (t ** np.arange(6)[:, None] * c[:, 0]).sum(axis=1)
+        after = (t ** np.arange(6)[:, None] * c[:, 1]).sum(axis=1)
+        most = np.array([outside_at(constraint, forward_kinematics(SKEW, each))
+                         for each in np.vstack([motion, after])])
+        if most[0] > 0.0:
+            continue
+        leaving = certify_constraints(SKEW, [constraint], np.array([0.0, 1.0]), np.ones(2), c)
+        stay += most.max() < -1e-4
+        proved += leaving is None
+        assert (leaving is None) >= (most.max() < -1e-4)
+        if leaving is None:
+            assert most.max() < 1e-6
+        else:
+            first = np.append(np.linspace(0, 1, 300), np.linspace(1, 2, 300))[most > 1e-6]
+            assert leaving.time == pytest.approx(first[0], abs=0.05)
+    assert proved >= 5 and stay >= 5
+
+
+def limits_of(chain):
+    ones = np.ones(chain.n)
+    return MotionLimits(chain.lower, chain.upper, 2.0 * ones, 8.0 * ones, 80.0 * ones)
+
+
+@cache
+def level(name):
+    """Return the constraint that an axis of the tip stays within 5 degrees of level."""
+    axis = {'ur5': (1.0, 0.0, 0.0), 'panda': (0.0, 0.0, -1.0)}.get(name, (0.0, 0.0, 1.0))
+    return PathConstraint.upright(np.radians(5.0), axis)
+
+
+def kept_postures(name, constraint, model, seed):
+    """Yield random free postures within a constraint."""
+    chain = robots.chain(name)
+    for q in robots.random_postures(chain, 10_000, seed):
+        near = nearest_kept(chain, [constraint], np.clip(q, -np.pi, np.pi), limits_of(chain))
+        if near is not None and (model is None or model.check_many(near[None])[0]):
+            yield near
+
+
+def each_step(trajectory):
+    """Return the positions (k, n) at each millisecond, as a controller interpolates them."""
+    path = path_of(trajectory)
+    return states_at(path, np.arange(0.0, path.times[-1], 1e-3))[:, 0]
+
+
+def require_kept_by_pinocchio(name, constraints, trajectory):
+    """Look at a trajectory each millisecond, by Pinocchio."""
+    chain = robots.chain(name)
+    for q in each_step(trajectory):
+        T = robots.reference(name).pose(chain.base_link, chain.tip_link,
+                                        robots.positions(chain, q))
+        assert max(outside_at(each, T) for each in constraints) < 1e-6
+
+
+@pytest.mark.parametrize('name', robots.cases(['ur5', 'panda', 'six_axis_arm', 'xarm7']))
+def test_the_tool_stays_level(name):
+    """Random motions among themselves are free, keep their limits, and the tool level."""
+    model, chain, planned = model_of(name, 0.001), robots.chain(name), 0
+    constraint, limits = level(name), limits_of(chain)
+    postures = kept_postures(name, constraint, model, 11)
+    for _ in range(6):
+        begin, end = next(postures), next(postures)
+        try:
+            trajectory = plan_constrained(chain, model, [constraint], StartState.from_state(
+                MotionState.at_rest(begin)), end[None], limits, PERIOD_S)
+        except ConstraintError:
+            continue
+        planned += 1
+        validate(trajectory, limits)
+        np.testing.assert_allclose(trajectory.end, end, atol=1e-9)
+        require_kept_by_pinocchio(name, [constraint], trajectory)
+        assert model.check_many(each_step(trajectory)).all()
+    assert planned >= 4
+
+
+Q_LEVEL = np.array([0.5, -1.2, 1.6, -1.97, -np.pi / 2, 0.3])  # of the UR5: its tool points down
+
+
+def test_the_tip_slides_in_a_plane_and_along_a_line():
+    """Exact constraints are kept to EXACT_WIDTH, and the box that is free is made use of."""
+    chain = robots.chain('ur5')
+    T, q_end = forward_kinematics(chain, Q_LEVEL), None
+    frame = np.eye(4)
+    frame[:3, 3] = T[:3, 3]
+    for free, shift in (((inf, inf, 0.0), (0.1, 0.2, 0.0)), ((0.0, inf, 0.0), (0.0, 0.25, 0.0))):
+        constraint = PathConstraint(frame, position=free)
+        goal = T.copy()
+        goal[:3, 3] += shift
+        q_end = solved(chain, goal, Q_LEVEL)
+        trajectory = plan_constrained(chain, None, [constraint], StartState.from_state(
+            MotionState.at_rest(Q_LEVEL)), q_end[None], limits_of(chain), PERIOD_S)
+        require_kept_by_pinocchio('ur5', [PathConstraint(frame, position=tuple(
+            max(width, EXACT_WIDTH) for width in free))], trajectory)
+        with pytest.raises(ConstraintError, match='of the position is outside by .* mm after'):
+            require_kept(chain, [constraint], plan_point_to_point(
+                chain.joint_names, StartState.from_state(MotionState.at_rest(Q_LEVEL)), q_end,
+                limits_of(chain), PERIOD_S))
+
+
+def solved(chain, T_base_tip, q):
+    """Return the posture near q for a pose."""
+    from ik_node.solver.solver import Solver
+    result = Solver(chain).solve(T_base_tip, q)
+    assert result.success
+    return chain.nearest_turns(result.q, q)
+
+
+def test_a_start_outside_comes_in_and_never_farther_out():
+    """A tool that is tilted too much is brought level on its way."""
+    chain, constraint = robots.chain('ur5'), PathConstraint.upright(0.1, (0.0, 0.0, -1.0))
+    begin = Q_LEVEL + [0.0, 0.0, 0.0, 0.35, 0.0, 0.0]
+    end = Q_LEVEL + [0.9, 0.0, 0.0, 0.0, 0.0, 0.0]
+    trajectory = plan_constrained(chain, None, [constraint], StartState.from_state(
+        MotionState.at_rest(begin)), end[None], limits_of(chain), PERIOD_S)
+    tilts = [outside_at(constraint, forward_kinematics(chain, q)) for q in each_step(trajectory)]
+    assert tilts[0] > 0.2 and tilts[-1] < 0.0
+    assert (np.diff(np.maximum(tilts, 0.0)) < 1e-5).all()
+    # The other way is refused: with by how much, and with a pose that is within.
+    with pytest.raises(ConstraintError, match=r'the goal is outside of the path constraint: the '
+                       r'tilt is outside by 14\.\d\d deg; the nearest pose within is \['):
+        plan_constrained(chain, None, [constraint], StartState.from_state(
+            MotionState.at_rest(end)), begin[None], limits_of(chain), PERIOD_S)
+
+
+def test_a_moving_arm_is_brought_to_rest_first_if_it_has_to():
+    """The ramp is part of what is proved."""
+    chain, constraint = robots.chain('ur5'), PathConstraint.upright(0.1, (0.0, 0.0, -1.0))
+    limits, zero = limits_of(chain), np.zeros(6)
+    state = MotionState(Q_LEVEL, np.array([0.3, 0.0, 0.0, 0.0, 0.0, 0.2]), zero)
+    end = Q_LEVEL + [1.8, 0.3, -0.5, 0.2, 0.0, 0.0]
+    trajectory = plan_constrained(chain, None, [constraint], StartState.from_state(state),
+                                  end[None], limits, PERIOD_S)
+    validate(trajectory, limits)
+    require_kept_by_pinocchio('ur5', [constraint], trajectory)
+    np.testing.assert_allclose(trajectory.end, end, atol=1e-9)
+
+
+def test_it_goes_round_a_post():
+    """Level and free at once, where the direct way is neither."""
+    chain, constraint = robots.chain('ur5'), PathConstraint.upright(0.1, (0.0, 0.0, -1.0))
+    T_post = np.eye(4)
+    T_post[:2, 3] = forward_kinematics(chain, Q_LEVEL + [0.7, 0, 0, 0, 0, 0])[:2, 3]
+    T_post[2, 3] = 0.1
+    scene = Scene(chain.base_link, robots.tree('ur5').links)
+    scene.add_box('post', (0.08, 0.08, 0.5), T_post)
+    model = model_of('ur5', 0.005).with_objects(scene.bodies)
+    end = Q_LEVEL + [1.4, 0.0, 0.0, 0.0, 0.0, 0.0]
+    trajectory = plan_constrained(chain, model, [constraint], StartState.from_state(
+        MotionState.at_rest(Q_LEVEL)), end[None], limits_of(chain), PERIOD_S)
+    require_kept_by_pinocchio('ur5', [constraint], trajectory)
+    assert model.check_many(each_step(trajectory)).all()
+    with pytest.raises(TrajectoryError, match="'post'") as caught:
+        plan_constrained(chain, model, [constraint], StartState.from_state(
+            MotionState.at_rest(Q_LEVEL)), (Q_LEVEL + [0.7, 0, 0, 0, 0, 0])[None],
+            limits_of(chain), PERIOD_S)
+    assert caught.value.reason is Reason.COLLISION
+
+
+def test_constraints_that_exclude_each_other():
+    """No goal is within two boxes that do not overlap."""
+    chain = robots.chain('ur5')
+    there = forward_kinematics(chain, Q_LEVEL)
+    apart = there.copy()
+    apart[2, 3] += 0.2
+    both = [PathConstraint(T, position=(inf, inf, 0.01)) for T in (there, apart)]
+    with pytest.raises(ConstraintError, match='z of the position is outside by 190.0 mm; no '
+                                              'posture near it is within'):
+        plan_constrained(chain, None, both, StartState.from_state(
+            MotionState.at_rest(Q_LEVEL)), Q_LEVEL[None], limits_of(chain), PERIOD_S)
+
+
+@pytest.mark.parametrize('fields, sentence', [
+    ({}, 'leaves all free'),
+    ({'position': (0.1, 0.1)}, 'the position of a path constraint is 3 numbers'),
+    ({'position': (0.1, 0.1, np.nan)}, 'from 0 .exact. to inf .free., got'),
+    ({'rotation': (0.1, -0.1, 0.1)}, 'from 0 .exact. to inf .free., got'),
+    ({'tilt': 'level'}, 'the tilt of a path constraint is a number'),
+    ({'tilt': 0.1, 'angles': 'rpy'}, "'rotation vector' or 'xyz'"),
+    ({'rotation': (0.1, 0.1, inf)}, 'all three components of a rotation vector are free, or none'),
+    ({'rotation': (inf, 0.1, inf), 'angles': 'xyz'}, 'those about x and z stay below 1.570'),
+    ({'rotation': (0.1, 1.6, inf), 'angles': 'xyz'}, 'that about y stays below 1.570'),
+    ({'tilt': 0.1, 'T_tip_point': np.ones((4, 4))}, 'the pose of a path constraint cannot be'),
+    ({'tilt': 0.1, 'T_base_frame': np.eye(3)}, 'a frame is a 4x4 matrix'),
+])
+def test_what_cannot_be_used_is_refused(fields, sentence):
+    """Each with a sentence of its own."""
+    with pytest.raises(ConstraintError, match=sentence) as caught:
+        PathConstraint(**{'T_base_frame': np.eye(4), **fields})
+    assert caught.value.reason is Reason.CONSTRAINT
+
+
+@pytest.mark.parametrize('axis', [(0.0, 0.0, 0.0), (0.0, 1.0), (np.nan, 0.0, 1.0), 'z'])
+def test_an_axis_that_is_none_is_refused(axis):
+    """Of the tip, and of the base."""
+    with pytest.raises(ConstraintError, match='an axis is three finite numbers'):
+        PathConstraint.upright(0.1, axis)
