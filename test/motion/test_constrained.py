@@ -19,7 +19,6 @@ from ik_node.kinematics.kernels import compiled, jacobian_columns, joint_frames
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.motion.constrained.constraint import EXACT_WIDTH, PathConstraint
-from ik_node.motion.constrained_motion import nearest_kept, plan_constrained, require_kept
 from ik_node.motion.constrained.proof import certify_constraints
 from ik_node.motion.constrained.rows import (
     constraint_rows,
@@ -28,6 +27,7 @@ from ik_node.motion.constrained.rows import (
     write_gradient,
     write_values,
 )
+from ik_node.motion.constrained_motion import nearest_kept, plan_constrained, require_kept
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
@@ -35,7 +35,8 @@ from ik_node.motion.trajectory.validate import validate
 
 SKEW = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
 PERIOD_S = 0.1
-KINDS = ('position', 'rotation vector', 'angles', 'two angles', 'tilt', 'several')
+KINDS = ('position', 'rotation vector', 'two of a vector', 'angles', 'two angles', 'other angles',
+         'tilt', 'ball', 'tube', 'several')
 
 
 def random_constraint(kind, rng, T_base_tip):
@@ -52,7 +53,10 @@ def random_constraint(kind, rng, T_base_tip):
               'rotation vector': {'rotation': widths},
               'angles': {'rotation': widths, 'angles': 'xyz'},
               'two angles': {'rotation': (*widths[:2], inf), 'angles': 'xyz'},
-              'tilt': {'tilt': widths[0]},
+              'other angles': {'rotation': (inf, *widths[:2]), 'angles': 'xyz'},
+              'two of a vector': {'rotation': (inf, *widths[:2])},
+              'tilt': {'tilt': widths[0]}, 'ball': {'distance': widths[0]},
+              'tube': {'axis_distance': widths[0]},
               'several': {'position': (inf, inf, widths[0]), 'tilt': widths[1]}}[kind]
     return PathConstraint(T, T_tip_point=T_tip_point, **fields)
 
@@ -64,7 +68,9 @@ def outside_at(constraint, T_base_tip):
     angles = R.as_rotvec() if constraint.angles == 'rotation vector' else R.as_euler('XYZ')
     return max(*(np.abs(T[:3, 3]) - constraint.position),
                *(np.abs(angles) - constraint.rotation),
-               np.arccos(np.clip(T[2, 2], -1.0, 1.0)) - constraint.tilt)
+               np.arccos(np.clip(T[2, 2], -1.0, 1.0)) - constraint.tilt,
+               np.linalg.norm(T[:3, 3]) - constraint.distance,
+               np.linalg.norm(T[:2, 3]) - constraint.axis_distance)
 
 
 @pytest.mark.parametrize('kind', KINDS)
@@ -303,9 +309,8 @@ def test_constraints_that_exclude_each_other():
     ({'rotation': (0.1, -0.1, 0.1)}, 'from 0 .exact. to inf .free., got'),
     ({'tilt': 'level'}, 'the tilt of a path constraint is a number'),
     ({'tilt': 0.1, 'angles': 'rpy'}, "'rotation vector' or 'xyz'"),
-    ({'rotation': (0.1, 0.1, inf)}, 'all three components of a rotation vector are free, or none'),
-    ({'rotation': (inf, 0.1, inf), 'angles': 'xyz'}, 'those about x and z stay below 1.570'),
-    ({'rotation': (0.1, 1.6, inf), 'angles': 'xyz'}, 'that about y stays below 1.570'),
+    ({'rotation': (1.6, 0.1, inf), 'angles': 'xyz'}, 'those about x and z stay below 1.570'),
+    ({'distance': -1.0}, 'the distance of a path constraint is a number'),
     ({'tilt': 0.1, 'T_tip_point': np.ones((4, 4))}, 'the pose of a path constraint cannot be'),
     ({'tilt': 0.1, 'T_base_frame': np.eye(3)}, 'a frame is a 4x4 matrix'),
 ])

@@ -23,7 +23,8 @@ ROTATION_VECTOR = 'rotation vector'
 PARAMETERIZATIONS = ROTATION_VECTOR, ANGLES_OF_AXES
 FREE = (inf, inf, inf)
 AXES = 'x', 'y', 'z'
-WIDEST_ANGLE = 0.5 * pi - 1e-3  # of successive rotations about x and z; about y so much is free
+FREE_ROTATION_RAD = 3.1  # MoveIt's programs write 3.14 for a rotation that is free
+WIDEST_ANGLE = 0.5 * pi - 1e-3  # of successive rotations about x and z; about y more is free
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,8 @@ class PathConstraint:
 
     The pose of a point that is fixed to the tip, ``T_frame_point = T_base_frame^-1 T_base_tip
     T_tip_point``, has six coordinates: a position and a rotation.  Each stays within plus and
-    minus a half-width; besides, the z axes of both frames stay within a tilt of each other.
+    minus a half-width.  Besides, the z axes of both frames stay within a tilt of each other, and
+    the point within a distance of the frame's origin, and of its z axis.
 
     Parameters
     ----------
@@ -42,21 +44,23 @@ class PathConstraint:
     position : three numbers
         Half-widths along x, y and z of the frame, m: 0 = exact (to EXACT_WIDTH), inf = free.
     rotation : three numbers
-        Half-widths of the rotation, rad: 0 = exact, inf = free.
+        Half-widths of the rotation, rad: 0 = exact, FREE_ROTATION_RAD or more = free.
     angles : str
-        What these are of: the components of the 'rotation vector', all three or none of them
-        free; or 'xyz', the angles of successive rotations about x, y and z (as MoveIt has them by
-        default), of which those about x and y are the two angles of a tilt if z is free.
+        What these are of: the components of the 'rotation vector'; or 'xyz', the angles of
+        successive rotations about x, y and z (as MoveIt has them by default), of which those
+        about x and y are the two angles of a tilt if z is free.
     tilt : float
         Largest angle between the z axes, rad.
+    distance, axis_distance : float
+        Largest distance of the point from the origin, and from the z axis, of the frame, m.
     T_tip_point : (4, 4) array
         Pose of the point, and of its axes, on the tip.
 
     Raises
     ------
     ConstraintError
-        If a number is NaN or negative, all is free, a pose is not rigid, or single components of
-        a rotation vector, or an angle that those after it depend on, are free.
+        If a number is NaN or negative, all is free, a pose is not rigid, or an angle about x or z
+        is neither free nor below a right angle.
 
     """
 
@@ -65,6 +69,8 @@ class PathConstraint:
     rotation: tuple[float, ...] = FREE
     angles: str = ROTATION_VECTOR
     tilt: float = inf
+    distance: float = inf
+    axis_distance: float = inf
     T_tip_point: np.ndarray = field(default_factory=lambda: np.eye(4))
 
     def __post_init__(self) -> None:
@@ -76,26 +82,20 @@ class PathConstraint:
             raise ConstraintError(f'the pose of a path constraint cannot be used: {error}') \
                 from None
         fields['position'] = _half_widths('position', self.position, inf)
-        fields['rotation'] = _half_widths('rotation', self.rotation, pi)
-        fields['tilt'], = _half_widths('tilt', (self.tilt,), pi)
+        fields['rotation'] = _half_widths('rotation', self.rotation, FREE_ROTATION_RAD)
+        for name, free in (('tilt', FREE_ROTATION_RAD), ('distance', inf),
+                           ('axis_distance', inf)):
+            fields[name], = _half_widths(name, (getattr(self, name),), free)
         if self.angles not in PARAMETERIZATIONS:
             raise ConstraintError('the angles of a path constraint are those of '
                                   f'{" or ".join(map(repr, PARAMETERIZATIONS))}, got '
                                   f'{shown(self.angles)}')
-        free = [width == inf for width in self.rotation]
-        if self.angles == ROTATION_VECTOR and any(free) and not all(free):
-            raise ConstraintError(
-                'all three components of a rotation vector are free, or none; for a free rotation '
-                f"about z give the angles {ANGLES_OF_AXES!r}, for any free axis a tilt")
-        if self.angles == ANGLES_OF_AXES and not all(free):
-            x, y, z = self.rotation
-            if not (x < WIDEST_ANGLE and (z == inf or z < WIDEST_ANGLE)):
-                raise ConstraintError('of successive rotations about x, y and z those about x and '
-                                      f'z stay below {WIDEST_ANGLE:.3f} rad, or z is free')
-            if y >= WIDEST_ANGLE:
-                raise ConstraintError('of successive rotations about x, y and z that about y '
-                                      f'stays below {WIDEST_ANGLE:.3f} rad')
-        if all(width == inf for width in (*self.position, *self.rotation, self.tilt)):
+        if self.angles == ANGLES_OF_AXES and any(
+                WIDEST_ANGLE <= self.rotation[k] < inf for k in (0, 2)):
+            raise ConstraintError('of successive rotations about x, y and z those about x and z '
+                                  f'stay below {WIDEST_ANGLE:.3f} rad, or are free (3.14)')
+        if all(width == inf for width in (*self.position, *self.rotation, self.tilt,
+                                          self.distance, self.axis_distance)):
             raise ConstraintError('the path constraint leaves all free; leave it out')
 
     @classmethod
@@ -128,7 +128,10 @@ class PathConstraint:
                                  np.arctan2(-T[0, 1], T[0, 0])])
         values += [(f'{axis} of {what}', abs(value) - width)
                    for axis, value, width in zip(AXES, rotation, self.rotation)]
-        values.append(('the tilt', np.arctan2(np.hypot(T[0, 2], T[1, 2]), T[2, 2]) - self.tilt))
+        values += [
+            ('the tilt', np.arctan2(np.hypot(T[0, 2], T[1, 2]), T[2, 2]) - self.tilt),
+            ('the position', np.linalg.norm(T[:3, 3]) - self.distance),
+            ('the position', np.hypot(T[0, 3], T[1, 3]) - self.axis_distance)]
         return max(values, key=lambda each: each[1])
 
 
@@ -153,8 +156,9 @@ def _half_widths(what: str, given: Any, free: float) -> tuple[float, ...]:
         widths = tuple(float(each) for each in given)
     except (TypeError, ValueError, OverflowError):
         widths = ()
-    if len(widths) != (1 if what == 'tilt' else 3) or not all(width >= 0.0 for width in widths):
+    count = 3 if what in ('position', 'rotation') else 1
+    if len(widths) != count or not all(width >= 0.0 for width in widths):
         raise ConstraintError(
-            f'the {what} of a path constraint is {"a number" if what == "tilt" else "3 numbers"} '
+            f'the {what} of a path constraint is {"a number" if count == 1 else "3 numbers"} '
             f'from 0 (exact) to inf (free), got {shown(given)}')
     return tuple(inf if width >= free else width for width in widths)

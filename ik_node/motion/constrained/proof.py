@@ -32,11 +32,15 @@ from ik_node.kinematics.kernels import compiled, inner, jacobian_columns, joint_
 from ik_node.model.chain import Chain
 from ik_node.motion.constrained.constraint import described_excess, PathConstraint
 from ik_node.motion.constrained.rows import (
+    across,
+    apart,
     axis_in_base,
     constraint_rows,
     constraint_work,
+    DISTANCE_ROW,
     LINEAR_ROW,
     TILT_ROW,
+    turned_point,
     write_gradient,
     write_values,
 )
@@ -163,6 +167,10 @@ def interval_verdict(table, rows, allowed, q, motion, work):
     shift, turn, turned = remainders(table, motion, work)
     for j in range(allowed.shape[0]):
         room = allowed[j] - work.values[j]
+        if rows.kinds[j] == DISTANCE_ROW:
+            if not distance_kept(rows, j, allowed[j], tip, motion, (shift, turn), work):
+                return UNDECIDED
+            continue
         if rows.kinds[j] == TILT_ROW:
             if not tilt_kept(rows, j, allowed[j], tip, motion, turn, turned, work):
                 return UNDECIDED
@@ -215,6 +223,27 @@ def remainders(table, motion, work):
         shift += reach * apart
         farther += reach * most
     return shift, bent + 0.5 * turned * turned, turned
+
+
+@inner
+def distance_kept(rows, j, allowed, tip, motion, rests, work):
+    """Return whether a DISTANCE_ROW is kept on an interval; both ends, with balls around them."""
+    c, v, w = rows.factors[j], work.twist, work.rotation
+    for k in range(3):
+        v[k] = w[k] = 0.0
+        for i in range(motion.shape[1]):
+            v[k] += work.columns[i, k] * motion[0, i]
+            w[k] += work.columns[i, 3 + k] * motion[0, i]
+    a, b, d = turned_point(tip, c)
+    x, y, z = apart(tip, c, (a, b, d))
+    dx, dy, dz = across(c, (v[0] + w[1] * d - w[2] * b, v[1] + w[2] * a - w[0] * d,
+                            v[2] + w[0] * b - w[1] * a))
+    rest = rests[0] + rests[1] * sqrt(a * a + b * b + d * d)
+    for sign in (1.0, -1.0):
+        far = sqrt((x + sign * dx) ** 2 + (y + sign * dy) ** 2 + (z + sign * dz) ** 2)
+        if far + rest > rows.bounds[j] + allowed:
+            return False
+    return True
 
 
 @inner

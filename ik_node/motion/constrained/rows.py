@@ -3,10 +3,10 @@
 """
 Compiled rows of path constraints: how far outside a posture is, and the nearest one inside.
 
-A row is a function of the tip's pose that must not be above 0.  Its unit is m or rad near its
-bound.  A box of positions, and of angles of successive rotations about x, y and z, has rows that
-are linear in the twelve numbers of the pose; a tilt is the angle of two axes; the components of a
-rotation vector are those of the logarithm.
+A row is a function of the tip's pose, in m or rad, that must not be above its bound.  A box of
+positions, and of angles of successive rotations about x, y and z, has rows that are linear in the
+twelve numbers of the pose; a tilt is the angle of two axes; the components of a rotation vector
+are those of the logarithm; a distance is that of a point from another, or from an axis.
 
 Projection onto a constraint by damped steps of the rows that are not kept, as Berenson, Srinivasa,
 Ferguson and Kuffner (2009), "Manipulation planning on constraint manifolds", eq. 1.
@@ -15,7 +15,8 @@ Ferguson and Kuffner (2009), "Manipulation planning on constraint manifolds", eq
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import atan2, cos, inf, sin, sqrt, tan
+from itertools import product
+from math import atan2, cos, inf, pi, sin, sqrt, tan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from ik_node.motion.constrained.constraint import (
     PathConstraint,
 )
 
-LINEAR_ROW, TILT_ROW, ROTATION_ROW = 0, 1, 2
+LINEAR_ROW, TILT_ROW, ROTATION_ROW, DISTANCE_ROW = 0, 1, 2, 3
 INSET_SHARE = 0.1          # of a half-width, by which planned postures stay inside
 MAX_INSET = 0.01           # m or rad
 MAX_PROJECTION_STEPS = 40
@@ -45,7 +46,8 @@ class ConstraintRows(NamedTuple):
     kinds: np.ndarray    # (r,) int
     # (r, 12), of a LINEAR_ROW the factors of the tip's rotation (9, row-major) and position (3) in
     # the base; of a TILT_ROW the axis in the base (3) and that in the tip (3); of a ROTATION_ROW
-    # the factors of the components of the rotation vector (3)
+    # the factors of the components of the rotation vector (3); of a DISTANCE_ROW the point on the
+    # tip (3), the other one in the base (3), and the axis there (3), 0 without
     factors: np.ndarray
     bounds: np.ndarray   # (r,), which the function of the row must not exceed
     # (r, 18), of a ROTATION_ROW: R_frame_base and R_tip_point, row-major
@@ -81,20 +83,28 @@ def constraint_rows(constraints: Sequence[PathConstraint]) -> ConstraintRows:
             e, f = R_base_frame.T, R_tip_point.T
             for sign in (1.0, -1.0):
                 # R = Rx(a) Ry(b) Rz(c): tan a = -R_12 / R_22, sin b = R_02, tan c = -R_01 / R_00.
-                add(LINEAR_ROW, np.outer(-sign * cos(widths[0]) * e[1]
-                                         - sin(widths[0]) * e[2], f[2]).ravel(), 0.0, widths[0])
-                add(LINEAR_ROW, np.outer(sign * e[0], f[2]).ravel(), sin(widths[1]), widths[1])
+                if widths[0] < inf:
+                    add(LINEAR_ROW, np.outer(-sign * cos(widths[0]) * e[1] - sin(widths[0])
+                                             * e[2], f[2]).ravel(), 0.0, widths[0])
+                if widths[1] < 0.5 * pi:
+                    add(LINEAR_ROW, np.outer(sign * e[0], f[2]).ravel(), sin(widths[1]),
+                        widths[1])
                 if widths[2] < inf:
                     add(LINEAR_ROW, np.outer(e[0], -sign * cos(widths[2]) * f[1]
                                              - sin(widths[2]) * f[0]).ravel(), 0.0, widths[2])
         elif each.rotation != FREE:
             frame = np.concatenate([R_base_frame.T.ravel(), R_tip_point.ravel()])
-            for axis, width in zip(np.eye(3), widths):
-                for sign in (1.0, -1.0):
-                    add(ROTATION_ROW, sign * axis, width, width, frame)
+            for k, sign in product(np.flatnonzero(widths < inf), (1.0, -1.0)):
+                add(ROTATION_ROW, sign * np.eye(3)[k], widths[k], widths[k], frame)
         if each.tilt < inf:
             tilt = max(each.tilt, EXACT_WIDTH)
             add(TILT_ROW, np.append(R_base_frame[:, 2], R_tip_point[:, 2]), tilt, tilt)
+        for distance, axis in ((each.distance, np.zeros(3)),
+                               (each.axis_distance, R_base_frame[:, 2])):
+            if distance < inf:
+                distance = max(distance, EXACT_WIDTH)
+                add(DISTANCE_ROW, np.concatenate([p_tip_point, p_base_frame, axis]), distance,
+                    distance)
     return ConstraintRows(np.array(kinds, dtype=np.int64), np.array(factors), np.array(bounds),
                           np.array(frames), np.array(insets))
 
@@ -143,8 +153,33 @@ def row_value(rows, j, tip, work):
         x, y, z = axis_in_base(tip, c)
         a, b, d = c[1] * z - c[2] * y, c[2] * x - c[0] * z, c[0] * y - c[1] * x
         return atan2(sqrt(a * a + b * b + d * d), c[0] * x + c[1] * y + c[2] * z)
+    if rows.kinds[j] == DISTANCE_ROW:
+        x, y, z = apart(tip, c, turned_point(tip, c))
+        return sqrt(x * x + y * y + z * z)
     write_rotation(rows.frames[j], tip, work.rotation)
     return c[0] * work.rotation[0] + c[1] * work.rotation[1] + c[2] * work.rotation[2]
+
+
+@small
+def turned_point(tip, c):
+    """Return the point of a DISTANCE_ROW from the tip's origin, in base axes."""
+    return (tip[0] * c[0] + tip[1] * c[1] + tip[2] * c[2],
+            tip[3] * c[0] + tip[4] * c[1] + tip[5] * c[2],
+            tip[6] * c[0] + tip[7] * c[1] + tip[8] * c[2])
+
+
+@small
+def apart(tip, c, point):
+    """Return the vector to the point of a DISTANCE_ROW, across its axis."""
+    return across(c, (tip[9] + point[0] - c[3], tip[10] + point[1] - c[4],
+                      tip[11] + point[2] - c[5]))
+
+
+@small
+def across(c, v):
+    """Return the part of a vector that is across the axis of a DISTANCE_ROW."""
+    along = c[6] * v[0] + c[7] * v[1] + c[8] * v[2]
+    return v[0] - along * c[6], v[1] - along * c[7], v[2] - along * c[8]
 
 
 @small
@@ -215,6 +250,12 @@ def write_twist(rows, j, tip, work):
             g[3], g[4], g[5] = (0.0, c[2], -c[1]) if abs(c[0]) < 0.6 else (-c[2], 0.0, c[0])
             size = sqrt(g[3] ** 2 + g[4] ** 2 + g[5] ** 2)
         g[3], g[4], g[5] = g[3] / size, g[4] / size, g[5] / size
+    elif rows.kinds[j] == DISTANCE_ROW:
+        a, b, d = turned_point(tip, c)
+        x, y, z = apart(tip, c, (a, b, d))
+        size = max(sqrt(x * x + y * y + z * z), 1e-12)
+        g[0], g[1], g[2] = x / size, y / size, z / size
+        g[3], g[4], g[5] = b * g[2] - d * g[1], d * g[0] - a * g[2], a * g[1] - b * g[0]
     else:
         f, r = rows.frames[j], work.rotation
         write_rotation(f, tip, r)
