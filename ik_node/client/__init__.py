@@ -34,6 +34,7 @@ from ik_node.client.handles import GoalHandle, Handle
 from ik_node.client.scene import SceneClient
 from ik_node.client.sequences import circ, lin, Motion, ptp
 from ik_node.client.streams import Jog, Stream
+from ik_node.motion.constrained.keep import Keep, upright
 from ik_node.motion.joint_path.taught_path import TaughtPath
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     'GripperState',
     'Handle',
     'Jog',
+    'Keep',
     'Motion',
     'NodeUnreachableError',
     'PostureEntry',
@@ -57,4 +59,5 @@ __all__ = [
     'circ',
     'lin',
     'ptp',
+    'upright',
 ]

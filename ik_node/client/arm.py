@@ -32,10 +32,13 @@ from ik_node.client.sequences import Motion, SequenceClient
 from ik_node.client.streams import Jog, Stream
 from ik_node.client.transport.connection import Connection
 from ik_node.client.transport.description import ArmDescription, subscribed_topic
+from ik_node.motion.constrained.keep import Keep
 from ik_node.motion.joint_path.taught_path import TaughtPath
 from ik_node.motion.joint_path.waypoints import at_limits
 from ik_node.ros.messages.conversion import matrix_from_pose
+from ik_node.ros.messages.goal_kinds import KEPT_KIND
 from ik_node.ros.messages.joint_states import JointStates
+from ik_node.ros.messages.kept_goals import kept_goal, KeptGoal
 from ik_node.ros.messages.motion_primitives import tool_poses
 from ik_node.ros.messages.status_messages import home_number, stamp_text, values_of
 from ik_node.ros.middleware.clocks import nanoseconds_of
@@ -215,7 +218,7 @@ class Arm(GoalMethods[GoalHandle]):
                 return
             try:
                 self._connection.require_no_stop_since(stops)
-                self._send('joint_path', joint_path_message(path), goal)
+                self._send('joint_path', joint_path_message(path), goal=goal)
             except Exception as error:  # noqa: BLE001 - also of rclpy; the goal has one end
                 goal.finish(error=error)
 
@@ -685,7 +688,8 @@ class Arm(GoalMethods[GoalHandle]):
                                  f'arm has {", ".join(map(quote, self.joint_names))}')
         return path.of_joints(own)
 
-    def _send(self, kind: str, message: Any, goal: GoalHandle | None = None) -> GoalHandle:
+    def _send(self, kind: str, message: Any, keeps: tuple[Keep, ...] = (),
+              goal: GoalHandle | None = None) -> GoalHandle:
         connection = self._connection
         connection.await_ready()
         goal = goal or GoalHandle(connection, kind)
@@ -694,6 +698,8 @@ class Arm(GoalMethods[GoalHandle]):
             stamp = stamp_text(message.header.stamp)
             connection.answers.expect(stamp, goal.take)
             goal.on_end(lambda: connection.answers.forget(stamp))
+            if keeps:
+                kind, message = KEPT_KIND, kept_goal(KeptGoal(kind, message, keeps))
             connection.publishers[f'goal_{kind}'].publish(message)
         except Exception as error:  # noqa: BLE001 - also of rclpy; the goal has one end
             goal.finish(error=error)

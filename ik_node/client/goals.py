@@ -14,7 +14,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from ik_node.base.errors import GoalError, ParameterError
+from ik_node.base.errors import ConstraintError, GoalError, ParameterError
 from ik_node.client.answers import ClientError
 from ik_node.client.poses import (
     joint_message,
@@ -24,6 +24,7 @@ from ik_node.client.poses import (
     stamped_point,
     stamped_pose,
 )
+from ik_node.motion.constrained.keep import Keep, read_keeps
 from ik_node.motion.joint_path.taught_path import TaughtPath
 from ik_node.motion.tool_path.options import PathOptions, require_free_axes
 from ik_node.ros.messages.conversion import free_path, line_to, pose_within
@@ -39,11 +40,13 @@ class GoalMethods(ABC, Generic[Sent]):
     Make the messages of goals, and send them.
 
     Each method returns what :meth:`_send` returns, of an :class:`ik_node.client.arm.Arm` a
-    GoalHandle.  Poses and their parameters are as described there.
+    GoalHandle.  Poses and their parameters are as described there.  With `keep`, a
+    :class:`~ik_node.motion.constrained.keep.Keep`, a mapping or a text of its fields, or a list of
+    these, the tip keeps that during the whole motion: ``keep=upright(0.1)`` a level to 0.1 rad.
     """
 
     @abstractmethod
-    def _send(self, kind: str, message: Any) -> Sent:
+    def _send(self, kind: str, message: Any, keeps: tuple[Keep, ...]) -> Sent:
         """Stamp and send the message of a goal, whose kind is a name in goal_kinds."""
 
     @abstractmethod
@@ -57,7 +60,7 @@ class GoalMethods(ABC, Generic[Sent]):
     def move(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
              frame: str | None = None, rpy: Sequence[float] | None = None,
              position_tolerance: ArrayLike = 0.0,
-             orientation_tolerance: ArrayLike = 0.0) -> Sent:
+             orientation_tolerance: ArrayLike = 0.0, keep: Any = None) -> Sent:
         """
         Move the tip to a pose, by the fastest motion or as ``motion.straight`` says.
 
@@ -73,16 +76,16 @@ class GoalMethods(ABC, Generic[Sent]):
         """
         stamped = self._pose(pose, quaternion, frame, rpy)
         if not np.any(position_tolerance) and not np.any(orientation_tolerance):
-            return self._send('pose', stamped)
+            return self._ask(keep, 'pose', stamped)
         try:
             message = pose_within(stamped, position_tolerance, orientation_tolerance)
         except GoalError as error:
             raise ClientError(str(error)) from None
-        return self._send('region', message)
+        return self._ask(keep, 'region', message)
 
     def line(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
              frame: str | None = None, rpy: Sequence[float] | None = None,
-             free: Sequence[str] = ()) -> Sent:
+             free: Sequence[str] = (), keep: Any = None) -> Sent:
         """
         Move the tip to a pose in a straight line.
 
@@ -95,11 +98,11 @@ class GoalMethods(ABC, Generic[Sent]):
         end = self._pose(pose, quaternion, frame, rpy)
         if free:
             axes = PathOptions(free_axes=_free_axes(free))
-            return self._send('line', pose_within(end, 0.0, axes.tolerance[3:]))
-        return self._send('path', line_to(end.pose, end.header.frame_id))
+            return self._ask(keep, 'line', pose_within(end, 0.0, axes.tolerance[3:]))
+        return self._ask(keep, 'path', line_to(end.pose, end.header.frame_id))
 
     def path(self, poses: Sequence[PoseLike], *, frame: str | None = None,
-             free: Sequence[str] = ()) -> Sent:
+             free: Sequence[str] = (), keep: Any = None) -> Sent:
         """
         Move the tip through poses in straight lines.
 
@@ -113,20 +116,22 @@ class GoalMethods(ABC, Generic[Sent]):
         """
         path = self._path(poses, frame)
         if not free:
-            return self._send('path', path)
-        return self._send('free_path', free_path(_in_one_frame(path, 'path'), _free_axes(free)))
+            return self._ask(keep, 'path', path)
+        return self._ask(keep, 'free_path',
+                          free_path(_in_one_frame(path, 'path'), _free_axes(free)))
 
-    def first(self, poses: Sequence[PoseLike], *, frame: str | None = None) -> Sent:
+    def first(self, poses: Sequence[PoseLike], *, frame: str | None = None,
+              keep: Any = None) -> Sent:
         """
         Move the tip to the first of some poses that can be reached.
 
         Each is as one argument of :meth:`move`; `frame` is for those without a frame.  The
         answer has the ``pose_number``, from 1.
         """
-        return self._send('first', self._path(poses, frame))
+        return self._ask(keep, 'first', self._path(poses, frame))
 
     def arc(self, through: PoseLike, end: PoseLike, *, start: PoseLike | None = None,
-            frame: str | None = None, free: Sequence[str] = ()) -> Sent:
+            frame: str | None = None, free: Sequence[str] = (), keep: Any = None) -> Sent:
         """
         Move the tip along a circular arc.
 
@@ -147,21 +152,22 @@ class GoalMethods(ABC, Generic[Sent]):
                                          for each in (start, through, end) if each is not None]),
                              'arc')
         if free:
-            return self._send('free_arc', free_path(path, _free_axes(free)))
-        return self._send('arc', PoseArray(header=path.header,
-                                           poses=[each.pose for each in path.poses]))
+            return self._ask(keep, 'free_arc', free_path(path, _free_axes(free)))
+        return self._ask(keep, 'arc', PoseArray(
+            header=path.header, poses=[each.pose for each in path.poses]))
 
-    def position(self, position: ArrayLike, *, frame: str | None = None) -> Sent:
+    def position(self, position: ArrayLike, *, frame: str | None = None, keep: Any = None) -> Sent:
         """Move the tip to a position (3,), m, in any orientation; also Point, PointStamped."""
-        return self._send('position', stamped_point(position, frame, self._base_frame))
+        return self._ask(keep, 'position', stamped_point(position, frame, self._base_frame))
 
     def point(self, pose: PoseLike, quaternion: Sequence[float] | None = None, *,
-              frame: str | None = None, rpy: Sequence[float] | None = None) -> Sent:
+              frame: str | None = None, rpy: Sequence[float] | None = None,
+              keep: Any = None) -> Sent:
         """Move the tip to a pose with its z axis as in the pose; the angle about it is free."""
-        return self._send('pointing', self._pose(pose, quaternion, frame, rpy))
+        return self._ask(keep, 'pointing', self._pose(pose, quaternion, frame, rpy))
 
     def turn(self, orientation: Any = None, *, frame: str | None = None,
-             rpy: Sequence[float] | None = None) -> Sent:
+             rpy: Sequence[float] | None = None, keep: Any = None) -> Sent:
         """
         Turn the tip where it is.
 
@@ -175,10 +181,11 @@ class GoalMethods(ABC, Generic[Sent]):
             'tool0', or how the tip is called, for a rotation about the tool.
 
         """
-        return self._send('orientation', stamped_orientation(
+        return self._ask(keep, 'orientation', stamped_orientation(
             orientation, frame, self._base_frame, rpy))
 
-    def joints(self, positions: Mapping[str, float] | ArrayLike | JointState) -> Sent:
+    def joints(self, positions: Mapping[str, float] | ArrayLike | JointState, *,
+               keep: Any = None) -> Sent:
         """
         Move joints.
 
@@ -189,10 +196,10 @@ class GoalMethods(ABC, Generic[Sent]):
             of the chain.
 
         """
-        return self._send('joints', joint_message(positions))
+        return self._ask(keep, 'joints', joint_message(positions))
 
     def joint_path(self, points: TaughtPath | JointTrajectory | Sequence[Any],
-                   times: ArrayLike | None = None) -> Sent:
+                   times: ArrayLike | None = None, *, keep: Any = None) -> Sent:
         """
         Move the joints through positions in one motion.
 
@@ -207,9 +214,9 @@ class GoalMethods(ABC, Generic[Sent]):
             the arm is there.  By default as soon as the limits allow.
 
         """
-        return self._send('joint_path', joint_path_message(points, times, self._own_joints))
+        return self._ask(keep, 'joint_path', joint_path_message(points, times, self._own_joints))
 
-    def named(self, name: str) -> Sent:
+    def named(self, name: str, *, keep: Any = None) -> Sent:
         """
         Move to a named pose.
 
@@ -220,7 +227,14 @@ class GoalMethods(ABC, Generic[Sent]):
             :meth:`named_poses` has them all.
 
         """
-        return self._send('named', JointState(name=[name]))
+        return self._ask(keep, 'named', JointState(name=[name]))
+
+    def _ask(self, keep: Any, kind: str, message: Any) -> Sent:
+        """Send a goal; `keep` is what :func:`read_keeps` reads."""
+        try:
+            return self._send(kind, message, read_keeps(keep))
+        except ConstraintError as error:
+            raise ClientError(str(error)) from None
 
     def _pose(self, pose: PoseLike, quaternion: Sequence[float] | None = None,
               frame: str | None = None, rpy: Sequence[float] | None = None) -> PoseStamped:

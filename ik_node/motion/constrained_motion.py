@@ -21,8 +21,8 @@ from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.kernels import tip_poses
 from ik_node.model.chain import Chain
-from ik_node.motion.constrained.constraint import described_excess, PathConstraint
-from ik_node.motion.constrained.proof import certify_constraints, SLACK
+from ik_node.motion.constrained.constraint import described_excess, PathConstraint, SLACK
+from ik_node.motion.constrained.proof import certify_constraints
 from ik_node.motion.constrained.rows import (
     constraint_rows,
     constraint_work,
@@ -40,7 +40,7 @@ from ik_node.motion.direct.point_to_point import (
 from ik_node.motion.tool_path.timing import JointPath, timed_trajectory
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.sampling import compiled_segments
-from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.motion.trajectory.validate import validate
 
 # Tried until the trajectory is good, rad or m: half of the length over which the path is averaged,
@@ -92,7 +92,7 @@ def plan_constrained(chain: Chain, model: CollisionModel | None,
     q_start, ramp = start.splice.q, None
     kept = goals[[excess_at(chain, constraints, q)[1] <= SLACK for q in goals]]
     if not len(kept):
-        raise ConstraintError(outside_words(chain, constraints, goals[0], limits, 'the goal'))
+        require_within(chain, constraints, goals[0], limits, 'the goal')
     if model is not None:
         free = kept[model.check_many(kept)]
         if not len(free):
@@ -155,14 +155,25 @@ def nearest_kept(chain: Chain, constraints: Sequence[PathConstraint], q: np.ndar
     return Q[0] if found else None
 
 
-def outside_words(chain: Chain, constraints: Sequence[PathConstraint], q: np.ndarray,
-                  limits: MotionLimits, what: str) -> str:
-    """Return by how much a posture is outside of constraints, and the nearest pose within them."""
+def require_within(chain: Chain, constraints: Sequence[PathConstraint], q: np.ndarray,
+                   limits: MotionLimits, what: str) -> None:
+    """
+    Check that a posture (n,) is within constraints; `what` begins the sentence if it is not.
+
+    Raises
+    ------
+    ConstraintError
+        With by how much it is outside, and the nearest pose within.
+
+    """
+    excess = excess_at(chain, constraints, q)
+    if excess[1] <= SLACK:
+        return
     nearest = nearest_kept(chain, constraints, q, limits)
-    return f'{what} is outside of the path constraint: ' \
-        f'{described_excess(*excess_at(chain, constraints, q))}; ' + (
-            'no posture near it is within' if nearest is None else 'the nearest pose within is '
-            + _pose_words(forward_kinematics(chain, nearest)))
+    raise ConstraintError(
+        f'{what} is outside of the path constraint: {described_excess(*excess)}; ' + (
+            'no posture near it is within' if nearest is None else
+            'the nearest pose within is ' + _pose_words(forward_kinematics(chain, nearest))))
 
 
 def _pose_words(T: np.ndarray) -> str:
@@ -178,9 +189,11 @@ def _waypoints(chain: Chain, model: CollisionModel | None, constraints: Sequence
     """Return postures (k, n) to one of the goals, not far apart."""
     begin = q_start
     if excess_at(chain, constraints, q_start)[1] > SLACK:
-        begin = nearest_kept(chain, constraints, q_start, limits)
-        if begin is None:
-            raise ConstraintError(outside_words(chain, constraints, q_start, limits, 'the start'))
+        found = nearest_kept(chain, constraints, q_start, limits)
+        if found is None:
+            require_within(chain, constraints, q_start, limits, 'the start')
+        else:
+            begin = found
     way = find_constrained_path(chain, model, constraints, begin, goals, *_inner_limits(limits),
                                 SEARCH_MARGIN_M, goes_on)
     if way is None:
@@ -247,3 +260,16 @@ def _timed(chain: Chain, nodes: np.ndarray, limits: MotionLimits, period: float)
     s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(nodes, axis=0), axis=1))])
     path = JointPath(s, nodes, poses, np.zeros(0))
     return timed_trajectory(path, limits, period, chain.joint_names)[0]
+
+
+def warm_up(chain: Chain, model: CollisionModel | None, limits: MotionLimits) -> None:
+    """Load or compile all kernels of :func:`plan_constrained`, so that the first is not late."""
+    q = np.clip(chain.middle, chain.lower, chain.upper)
+    constraint = PathConstraint(forward_kinematics(chain, q), position=(0.1,) * 3)
+    start = StartState.from_state(MotionState.at_rest(q))
+    trajectory = plan_point_to_point(chain.joint_names, start, q, limits, 0.1, chain)
+    require_kept(chain, [constraint], trajectory)
+    way = np.array([q, np.clip(q + 1e-3, chain.lower, chain.upper)])
+    _rounded(chain, [constraint], way, *ROUNDINGS[0], limits)
+    find_constrained_path(chain, model, [constraint], q, q[None], limits.lower, limits.upper,
+                          goes_on=lambda: False)

@@ -26,6 +26,12 @@ from ik_node.motion.change.path_pace import (
     plan_path_resume,
     plan_path_stop,
 )
+from ik_node.motion.constrained.constraint import PathConstraint
+from ik_node.motion.constrained_motion import (
+    plan_constrained,
+    require_kept,
+    require_within,
+)
 from ik_node.motion.detour import plan_detour
 from ik_node.motion.direct.point_to_point import (
     plan_point_to_point,
@@ -177,11 +183,7 @@ class DetourRequest:
 
     def plan(self, solver: Solver) -> Trajectory:
         """Plan; raise as :func:`ik_node.motion.detour.plan_detour`."""
-        q, goals = self.start.splice.q, [self.q_goal]
-        if self.goal is not None:
-            goals += [posture.q for posture in solver.free_postures(self.goal, q)]
-        return plan_detour(solver.collisions, self.start,
-                           np.array([solver.chain.nearest_turns(goal, q) for goal in goals]),
+        return plan_detour(solver.collisions, self.start, _goal_postures(solver, self),
                            self.limits, self.period, self.rounds)
 
 
@@ -195,11 +197,12 @@ class PathRequest:
     path: tuple[np.ndarray, ...] | ArcPoses
     limits: MotionLimits
     options: PathOptions
+    constraints: tuple[PathConstraint, ...] = ()  # that the motion keeps
 
     def plan(self, solver: Solver) -> PathPlan:
         """Plan; raise as :func:`ik_node.motion.tool_path.plan.plan_path`."""
         path = ToolPath.arc(*self.path) if isinstance(self.path, ArcPoses) else self.path
-        return plan_path(solver, self.start, path, self.limits, self.options)
+        return plan_path(solver, self.start, path, self.limits, self.options, self.constraints)
 
     def refused(self, chain: Chain, _first: int) -> RefusedMotion:
         """Return it as a motion to be tried with changes, of a chain."""
@@ -211,8 +214,8 @@ class PathRequest:
         def plan(solver: Solver, start: StartState, goals: tuple[Goal, ...]) -> PathPlan:
             poses = tuple(goal.T_base_tip for goal in goals)
             path = ArcPoses(*poses, *self.path[len(poses):]) if arc else poses
-            return PathRequest(start, path, widened(self.limits, chain, solver.chain),
-                               whole).plan(solver)
+            return PathRequest(start, path, widened(self.limits, chain, solver.chain), whole,
+                               self.constraints).plan(solver)
 
         return RefusedMotion(self.start, tuple(map(Goal, self.path)), names, True,
                              count == 1, self.limits, self.options.period, plan)
@@ -289,21 +292,6 @@ class SequenceRequest:
 
 
 @dataclass(frozen=True, eq=False)
-class MotionRemedyRequest:
-    """What would make a refused path, or the motions of a sequence between two rests, possible."""
-
-    name: ClassVar[str] = 'remedies of motion'
-    motion: PathRequest | SequenceRequest  # what was refused
-    first: int  # number of its first motion, of a sequence
-    rounds: Rounds  # how long to search
-
-    def plan(self, solver: Solver) -> tuple[MotionRemedy, ...]:
-        """Search; see :func:`ik_node.motion.motion_remedies.find_motion_remedies`."""
-        return find_motion_remedies(solver, self.motion.refused(solver.chain, self.first),
-                                    self.rounds)
-
-
-@dataclass(frozen=True, eq=False)
 class ReceivedRequest:
     """The check of a trajectory that was planned before, and its joint to where the arm rests."""
 
@@ -320,6 +308,63 @@ class ReceivedRequest:
         require_tip_speed(solver.chain, self.limits.tip, joined)
         require_free(solver.collisions, joined)
         return joined
+
+
+ConstrainableRequest = DirectRequest | JointPathRequest | SequenceRequest | ReceivedRequest
+
+
+@dataclass(frozen=True, eq=False)
+class WithinRequest:
+    """Another motion, if it keeps path constraints."""
+
+    name: ClassVar[str] = 'within constraints'
+    request: ConstrainableRequest
+    constraints: tuple[PathConstraint, ...]
+
+    def plan(self, solver: Solver) -> Trajectory | JointPathPlan | SequencePlan:
+        """Plan as the request; raise ConstraintError if the motion leaves a constraint."""
+        if isinstance(self.request, DirectRequest):
+            require_within(solver.chain, self.constraints, self.request.q_goal,
+                           self.request.limits, 'the goal')
+        planned = self.request.plan(solver)
+        require_kept(solver.chain, self.constraints, planned if isinstance(planned, Trajectory)
+                     else planned.trajectory)
+        return planned
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedRequest:
+    """A motion within path constraints, to any posture that serves the goal."""
+
+    name: ClassVar[str] = 'constrained motion'
+    start: StartState
+    q_goal: np.ndarray  # (n,), the preferred posture, rad or m
+    goal: Goal | None   # what other postures may reach; None if there is but `q_goal`
+    constraints: tuple[PathConstraint, ...]
+    limits: MotionLimits
+    period: float   # largest time between points, s
+    rounds: Rounds  # how long to search
+
+    def plan(self, solver: Solver) -> Trajectory:
+        """Plan; raise as :func:`ik_node.motion.constrained_motion.plan_constrained`."""
+        return plan_constrained(solver.chain, solver.collisions, self.constraints, self.start,
+                                _goal_postures(solver, self), self.limits, self.period,
+                                self.rounds)
+
+
+@dataclass(frozen=True, eq=False)
+class MotionRemedyRequest:
+    """What would make a refused path, or the motions of a sequence between two rests, possible."""
+
+    name: ClassVar[str] = 'remedies of motion'
+    motion: PathRequest | SequenceRequest  # what was refused
+    first: int  # number of its first motion, of a sequence
+    rounds: Rounds  # how long to search
+
+    def plan(self, solver: Solver) -> tuple[MotionRemedy, ...]:
+        """Search; see :func:`ik_node.motion.motion_remedies.find_motion_remedies`."""
+        return find_motion_remedies(solver, self.motion.refused(solver.chain, self.first),
+                                    self.rounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,6 +424,14 @@ class RateRequest:
         return changed
 
 
+def _goal_postures(solver: Solver, request: DetourRequest | ConstrainedRequest) -> np.ndarray:
+    """Return the postures (g, n) to which a request may lead, the preferred one first."""
+    q, goals = request.start.splice.q, [request.q_goal]
+    if request.goal is not None:
+        goals += [posture.q for posture in solver.free_postures(request.goal, q)]
+    return np.array([solver.chain.nearest_turns(goal, q) for goal in goals])
+
+
 Request = (SolveRequest | RemedyRequest | DirectRequest | DetourRequest | PathRequest
-           | JointPathRequest | SequenceRequest | MotionRemedyRequest | ReceivedRequest
-           | PauseRequest | ResumeRequest | RateRequest)
+           | JointPathRequest | SequenceRequest | WithinRequest | ConstrainedRequest
+           | MotionRemedyRequest | ReceivedRequest | PauseRequest | ResumeRequest | RateRequest)

@@ -20,10 +20,12 @@ from ik_node.collision.distances.other_joints import OtherJoint
 from ik_node.collision.scene.scene import MAX_SCENE_PARTS
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import parse_urdf, Tree
+from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion
 from ik_node.motion.requests import (
     ArcPoses,
+    ConstrainableRequest,
     PathRequest,
     Request,
     Rounds,
@@ -43,6 +45,7 @@ MIN_PERIOD_S, MAX_PERIOD_S = 1e-3, 10.0  # between points
 MIN_RATE = 1e-6  # of a limit per s, s^2 or s^3
 
 REQUESTS: Mapping[str, type] = {kind.name: kind for kind in get_args(Request)}
+CONSTRAINED_REQUESTS = {kind.name: kind for kind in get_args(ConstrainableRequest)}
 REMEDIED_REQUESTS = {kind.name: kind for kind in (PathRequest, SequenceRequest)}
 
 
@@ -186,6 +189,8 @@ def _motion(entry: Entry, chain: Chain) -> SequencedMotion:
 FIELD_READERS: Mapping[str, Callable[[Entry, Chain], Any]] = {
     'active': lambda entry, chain: _trajectory(entry['active'], chain),
     'advice': lambda entry, _: entry['advice'].text(),
+    'constraints': lambda entry, _: tuple(map(_constraint, entry['constraints'].items()))
+    if 'constraints' in entry.keys() else (),  # older files have none
     'first': lambda entry, _: entry['first'].whole(),
     'goal': lambda entry, _: _goal(entry['goal']),
     'limits': lambda entry, chain: _limits(entry['limits'], chain),
@@ -199,6 +204,7 @@ FIELD_READERS: Mapping[str, Callable[[Entry, Chain], Any]] = {
     'q': lambda entry, chain: entry['q'].array(None, chain.n, unchecked=True),
     'q_goal': lambda entry, chain: entry['q_goal'].array(chain.n, unchecked=True),
     'ratio': lambda entry, _: entry['ratio'].number(),
+    'request': lambda entry, chain: read_request(entry['request'], chain, CONSTRAINED_REQUESTS),
     'rounds': _rounds,
     'seeds': _seeds,
     'start': lambda entry, chain: _start(entry['start'], chain),
@@ -217,6 +223,15 @@ def _goal(entry: Entry) -> Goal:
     tolerance, T = entry['tolerance'], entry['T_base_tip'].array(4, 4)
     return Goal(T, frame=entry['frame'].text()) if tolerance.missing else Goal(
         T, tuple(tolerance.array(6, infinite=True).tolist()), entry['frame'].text())
+
+
+def _constraint(entry: Entry) -> PathConstraint:
+    wide = {name: entry[name].number(high=inf) for name in ('tilt', 'distance', 'axis_distance')}
+    return PathConstraint(
+        entry['T_base_frame'].array(4, 4),
+        *(tuple(entry[name].array(3, infinite=True).tolist())
+          for name in ('position', 'rotation')),
+        entry['angles'].text(), **wide, T_tip_point=entry['T_tip_point'].array(4, 4))
 
 
 def _state(entry: Entry, chain: Chain, unchecked: bool = False) -> MotionState:

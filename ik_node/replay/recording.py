@@ -40,12 +40,14 @@ from ik_node.model.description.urdf import Tree
 from ik_node.motion.direct.ruckig_motion import ruckig_version
 from ik_node.motion.requests import (
     ArcPoses,
+    ConstrainedRequest,
     DetourRequest,
     MotionRemedyRequest,
     PathRequest,
     RemedyRequest,
     Request,
     SequenceRequest,
+    WithinRequest,
 )
 from ik_node.replay.answered import AnsweredRequest, Raised
 from ik_node.replay.json_values import differences, Entry, json_text, outcome_values
@@ -199,9 +201,12 @@ def _surroundings_member(model: CollisionModel) -> _Member:
 def _request_values(request: Request) -> dict[str, Any]:
     """Return the name and the arguments of a request."""
     values = _with_goals(vars(request))
-    if isinstance(request, (DetourRequest, MotionRemedyRequest, RemedyRequest)):
+    if isinstance(request, (ConstrainedRequest, DetourRequest, MotionRemedyRequest,
+                            RemedyRequest)):
         values['rounds'] = request.rounds.count if request.rounds.ended else None
-    if isinstance(request, MotionRemedyRequest):
+    if isinstance(request, WithinRequest):
+        values['request'] = _request_values(request.request)
+    elif isinstance(request, MotionRemedyRequest):
         values['motion'] = _request_values(request.motion)
     elif isinstance(request, SequenceRequest):
         values['motions'] = [_with_goals(vars(motion)) for motion in request.motions]

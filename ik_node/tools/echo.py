@@ -11,12 +11,12 @@ import sys
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-import numpy as np
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 import yaml
 
 from ik_node.ros.messages.conversion import message_class
+from ik_node.ros.messages.kept_goals import plain_message
 from ik_node.ros.messages.status_messages import plain_values, values_of
 from ik_node.ros.middleware.handshake import wait_for
 from ik_node.ros.middleware.process import run_tool
@@ -83,15 +83,3 @@ def _print(message: Any, as_json: bool) -> None:
     else:
         print(yaml.safe_dump(plain, sort_keys=False, default_flow_style=None, width=10_000)
               + '---', flush=True)
-
-
-def plain_message(value: Any) -> Any:
-    """Return a message, or a value of one, as dicts, lists, texts and numbers."""
-    if hasattr(value, 'get_fields_and_field_types'):
-        return {name: plain_message(getattr(value, name))
-                for name in value.get_fields_and_field_types()}
-    if isinstance(value, bytes):
-        return value[0] if len(value) == 1 else [*value]
-    if isinstance(value, (str, bool, int, float)):
-        return value
-    return value.item() if isinstance(value, np.generic) else [*map(plain_message, value)]

@@ -16,6 +16,7 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
 from ik_node.base.errors import IkNodeError, ParameterError
@@ -23,10 +24,12 @@ from ik_node.base.text import printable, quote
 from ik_node.client.goals import GoalMethods
 from ik_node.client.poses import PoseLike
 from ik_node.model.joints import require_radians
+from ik_node.motion.constrained.keep import Keep, read_keeps, upright
 from ik_node.motion.joint_path.taught_path import TaughtPath
 from ik_node.ros.messages.conversion import make_pose, quaternion_from_rpy, quaternion_of
 from ik_node.ros.messages.goal_answers import GoalAnswers, GoalValues
-from ik_node.ros.messages.goal_kinds import goal_options, Orientation
+from ik_node.ros.messages.goal_kinds import goal_options, KEPT_KIND, Orientation
+from ik_node.ros.messages.kept_goals import kept_goal, KeptGoal
 from ik_node.ros.messages.status_messages import GoalState, is_final, plain_values, stamp_text
 from ik_node.ros.middleware.handshake import greet, wait_for
 from ik_node.ros.middleware.process import run_tool
@@ -53,7 +56,7 @@ class GoalMessages(GoalMethods[tuple[str, Any]]):
     def __init__(self, frame: str) -> None:
         self._frame = frame
 
-    def _send(self, kind: str, message: Any) -> tuple[str, Any]:
+    def _send(self, kind: str, message: Any, _keeps: tuple[Keep, ...]) -> tuple[str, Any]:
         return f'goal_{kind}', message
 
     def _base_frame(self) -> str:
@@ -151,10 +154,12 @@ VALUE_READERS: dict[str, Callable[[Any], Any]] = {
 class Sender(Node):
     """Publishes one goal and collects the answers to it."""
 
-    def __init__(self, target: str, topic: str, kind: type) -> None:
+    def __init__(self, target: str, topic: str, kind: type, keeps: tuple[Keep, ...] = ()) -> None:
         super().__init__('send_goal', start_parameter_services=False)
         self.answers: list[GoalValues] = []
-        self.publisher = self.create_publisher(kind, f'{target}/{topic}', 10)
+        self._kind, self._keeps = topic.removeprefix('goal_'), keeps
+        self.publisher = self.create_publisher(String, f'{target}/goal_{KEPT_KIND}', 10) \
+            if keeps else self.create_publisher(kind, f'{target}/{topic}', 10)
         self.tip_poses: list[PoseStamped] = []
         self._tip_topic = f'{target}/tip_pose'
         self._expected = GoalAnswers(self, target)
@@ -171,19 +176,28 @@ class Sender(Node):
         """Stamp and publish the goal; its answers repeat the stamp."""
         goal.header.stamp = self.get_clock().now().to_msg()
         self._expected.expect(stamp_text(goal.header.stamp), self.answers.append)
-        self.publisher.publish(goal)
+        self.publisher.publish(kept_goal(KeptGoal(self._kind, goal, self._keeps))
+                               if self._keeps else goal)
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command."""
     options = parse(sys.argv[1:] if argv is None else argv)
     try:
+        keeps = kept_by(options)
         topic, goal = make_goal(options)
     except (IkNodeError, OSError) as error:
         print(f'send_goal: {error}', file=sys.stderr)
         sys.exit(2)
     run_tool('send_goal', partial(_run, goal=goal, options=options),
-             lambda: Sender(options.node, topic, type(goal)))
+             lambda: Sender(options.node, topic, type(goal), keeps))
+
+
+def kept_by(options: argparse.Namespace) -> tuple[Keep, ...]:
+    """Return what the tip keeps on its way; raise ConstraintError if it cannot be used."""
+    keeps = read_keeps([keep for text in options.keep for keep in read_keeps(text)])
+    return keeps if options.keep_upright is None else (
+        *keeps, upright(radians(options.keep_upright)))
 
 
 def _completed(node: Sender, goal: Any, options: argparse.Namespace) -> Any:

@@ -18,10 +18,12 @@ from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion import requests as every
+from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion
 from ik_node.motion.requests import (
     ArcPoses,
+    ConstrainedRequest,
     DetourRequest,
     DirectRequest,
     JointPathRequest,
@@ -35,6 +37,7 @@ from ik_node.motion.requests import (
     Rounds,
     SequenceRequest,
     SolveRequest,
+    WithinRequest,
 )
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
@@ -142,6 +145,14 @@ def log():
     ended = DetourRequest(at(LEFT), RIGHT, None, allowed, PERIOD_S, Rounds.at_most(0))
     assert attempted(replace(ended, rounds=Rounds(lambda: False)), solver, log) is not None \
         or log[-1].outcome.reason == 'COLLISION'
+    upright = PathConstraint.upright(0.05, T_left[2, :3])
+    box = PathConstraint(T_left, (0.5, np.inf, 0.3), (0.4, 0.4, np.inf), 'xyz', distance=2.0)
+    level = LEFT + np.array([0.8, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert attempted(WithinRequest(DirectRequest(at(LEFT), level, allowed, PERIOD_S),
+                                   (upright, box)), solver, log) is not None
+    assert attempted(WithinRequest(blocked, (upright,)), solver, log) is None
+    assert attempted(ConstrainedRequest(at(LEFT), level, None, (upright,), allowed, PERIOD_S,
+                                        Rounds()), solver, log) is not None
     moving = StartState.from_motion(motion, 0.1, 0.05)
     assert len(moving.states) and attempted(replace(blocked, start=moving, q_goal=LEFT),
                                             solver, log) is not None
@@ -151,6 +162,8 @@ def log():
     part = answered(PathRequest(at(LEFT), (T_right,), allowed, options), solver, log)
     assert part.interruption is not None
     assert attempted(PathRequest(moving, (T_post,), allowed, PathOptions()), solver, log) is None
+    assert attempted(PathRequest(at(LEFT), (near,), allowed, PathOptions(), (upright,)), solver,
+                     log) is not None
     between = near.copy()
     between[:3, 3] += 0.01, 0.0, 0.0
     arc = PathRequest(at(LEFT), ArcPoses(T_left, between, near), allowed, options)

@@ -343,8 +343,8 @@ def test_requests_that_are_refused(moveit):
             ([both], {}, 'INVALID_GOAL_CONSTRAINTS', '6 joint constraints, 1 of the position'),
             ([msg.Constraints(visibility_constraints=[msg.VisibilityConstraint()])], {},
              'INVALID_GOAL_CONSTRAINTS', 'visibility constraints'),
-            ([good], {'path_constraints': msg.Constraints(orientation_constraints=[turned(DOWN)])},
-             'INVALID_GOAL_CONSTRAINTS', 'orientation constraints of the path are not kept'),
+            ([good], {'path_constraints': good}, 'INVALID_GOAL_CONSTRAINTS',
+             'joint constraints of the path are not kept'),
             ([joint_goal([0.1], ['elbow'])], {}, 'INVALID_GOAL_CONSTRAINTS', "'elbow'"),
             ([joint_goal([9.0], ['joint_1'])], {}, 'INVALID_GOAL_CONSTRAINTS', 'limits'),
             ([joint_goal([float('nan')], ['joint_1'])], {}, 'INVALID_GOAL_CONSTRAINTS', 'nan'),
@@ -395,8 +395,7 @@ def test_a_cartesian_path(moveit):
     for avoided, least, most in ((True, 0.05, 0.7), (False, 1.0, 1.0)):
         code, answer = moveit.path(below, avoid_collisions=avoided)
         assert code == 'SUCCESS' and least <= answer.fraction <= most, answer.fraction
-    code, answer = moveit.path(below, path_constraints=msg.Constraints(
-        orientation_constraints=[turned(DOWN)]))
+    code, answer = moveit.path(below, path_constraints=joint_goal(READY))
     assert code == 'INVALID_GOAL_CONSTRAINTS'
     assert moveit.path()[0] == 'INVALID_GOAL_CONSTRAINTS'
     assert not moveit.probe.trajectories

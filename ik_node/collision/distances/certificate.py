@@ -18,10 +18,11 @@ the arm may bring too near as they move is no such pair: of it nothing is proved
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ik_node.base.errors import Reason
 from ik_node.base.text import quote
 from ik_node.collision.distances.check import (
     block_distance,
@@ -78,6 +79,7 @@ class Contact:
     """Whether joints beside the arm that move may bring them nearer."""
     by_design: bool = False
     """Whether both are links of one arm, which may pass each other so near by its design."""
+    reason: ClassVar[Reason] = Reason.COLLISION
 
     @property
     def words(self) -> str:

@@ -18,6 +18,7 @@ from ik_node.base.text import shown
 from ik_node.solver.goal import checked_pose
 
 EXACT_WIDTH = 1e-4  # m or rad; narrower bounds count as so wide
+SLACK = 5e-7        # m or rad, by which a bound may be exceeded, for rounding
 ANGLES_OF_AXES = 'xyz'
 ROTATION_VECTOR = 'rotation vector'
 PARAMETERIZATIONS = ROTATION_VECTOR, ANGLES_OF_AXES

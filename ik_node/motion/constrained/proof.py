@@ -18,9 +18,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import atan2, pi, sin, sqrt
+from typing import ClassVar
 
 import numpy as np
 
+from ik_node.base.errors import Reason
 from ik_node.collision.distances.certificate import (
     deviations,
     interval_work,
@@ -30,7 +32,7 @@ from ik_node.collision.distances.certificate import (
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.kernels import compiled, inner, jacobian_columns, joint_frames
 from ik_node.model.chain import Chain
-from ik_node.motion.constrained.constraint import described_excess, PathConstraint
+from ik_node.motion.constrained.constraint import described_excess, PathConstraint, SLACK
 from ik_node.motion.constrained.rows import (
     across,
     apart,
@@ -47,7 +49,6 @@ from ik_node.motion.constrained.rows import (
 
 FIRST_INTERVAL_S = 0.1
 SHORTEST_INTERVAL_S = 1e-5
-SLACK = 5e-7         # m or rad, by which a row may exceed its bound, for rounding
 NOT_KEPT, UNDECIDED, KEPT = -1, 0, 1  # of an interval
 TURN_GROWTH = 1.3    # of the derivative of a rotation vector by one more radian, below pi
 
@@ -58,6 +59,7 @@ class Leaving:
 
     time: float   # s since it began
     words: str    # by how much
+    reason: ClassVar[Reason] = Reason.CONSTRAINT
 
 
 def certify_constraints(chain: Chain, constraints: Sequence[PathConstraint], begins: np.ndarray,

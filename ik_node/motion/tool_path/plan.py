@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ik_node.base.errors import IkNodeError, PathError, Reason
+from ik_node.base.errors import ConstraintError, IkNodeError, PathError, Reason
 from ik_node.base.se3 import distance
 from ik_node.base.text import length_text, quote
 from ik_node.collision.distances.certificate import certify, Contact
 from ik_node.kinematics.arm import forward_kinematics, singular_values
+from ik_node.motion.constrained.constraint import PathConstraint
+from ik_node.motion.constrained.proof import certify_constraints, Leaving
 from ik_node.motion.direct.point_to_point import plan_stop, require_free, StartState
 from ik_node.motion.tool_path import tracing
 from ik_node.motion.tool_path.options import PathOptions
@@ -80,7 +82,8 @@ class PathPlan:
 
 
 def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.ndarray],
-              limits: MotionLimits, options: PathOptions = PathOptions()) -> PathPlan:
+              limits: MotionLimits, options: PathOptions = PathOptions(),
+              constraints: Sequence[PathConstraint] = ()) -> PathPlan:
     """
     Plan the motion of the tip along a path, from rest to rest.
 
@@ -97,6 +100,8 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
         Poses ``T_base_tip`` are connected by lines.  If the path does not begin at the pose of
         the tip, a line to its start is added.
     limits : MotionLimits
+    constraints : sequence of PathConstraint
+        What the motion keeps besides; the path is not changed for them.
 
     Returns
     -------
@@ -107,7 +112,8 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
     ------
     PathError
         If the path is invalid, or the arm cannot follow it to its end: with the fraction
-        that it can follow, and the reason (COLLISION with what and how near).
+        that it can follow, and the reason (COLLISION with what and how near, CONSTRAINT with how
+        far outside).
     ParameterError
         If a limit is not positive and finite.
     TrajectoryError
@@ -127,21 +133,34 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
     inside = replace(limits, lower=np.minimum(limits.lower + margin, q_start),
                      upper=np.maximum(limits.upper - margin, q_start))
     planned, coordinates = _followed(solver, q_start, tool_path, inside, limits, options)
-    contact = None if solver.collisions is None else \
-        certify(solver.collisions, *segments(planned.trajectory))
-    if contact is not None:
-        k = min(int(np.searchsorted(planned.trajectory.times, contact.time)), len(coordinates) - 1)
-        error = _blocked(tool_path, float(coordinates[k].min()), contact,
-                         planned.trajectory.q[max(k - 1, 0)])
+    blocked = _first_block(solver, constraints, planned.trajectory)
+    if blocked is not None:
+        k = min(int(np.searchsorted(planned.trajectory.times, blocked.time)), len(coordinates) - 1)
+        s = float(coordinates[k].min())
+        error = PathError(f'{_where(tool_path, s)}: there {blocked.words}', blocked.reason,
+                          s / tool_path.length, planned.trajectory.q[max(k - 1, 0)])
         if not options.partial:
             raise error
         planned, _ = _followed(solver, q_start, tool_path, inside, limits, options, error)
-        if certify(solver.collisions, *segments(planned.trajectory)) is not None:
+        if _first_block(solver, constraints, planned.trajectory) is not None:
             raise error
     if ramp is not None:
         require_free(solver.collisions, ramp, ', before the arm rests at the start of the path')
         planned = replace(planned, trajectory=ramp.followed_by(planned.trajectory))
+        if constraints and _first_block(solver, constraints, planned.trajectory) is not None:
+            raise ConstraintError('the arm would leave the path constraint before it rests at the '
+                                  'start of the path; wait until it rests')
     return planned
+
+
+def _first_block(solver: Solver, constraints: Sequence[PathConstraint],
+                 trajectory: Trajectory) -> Contact | Leaving | None:
+    """Return where a trajectory first collides, or leaves a constraint; None if nowhere."""
+    motion = segments(trajectory)
+    found = [certify(solver.collisions, *motion) if solver.collisions is not None else None,
+             certify_constraints(solver.chain, constraints, *motion) if constraints else None]
+    return min((each for each in found if each is not None), key=lambda each: each.time,
+               default=None)
 
 
 def _followed(solver: Solver, q_start: np.ndarray, path: ToolPath, inside: MotionLimits,
@@ -327,12 +346,6 @@ def _where(path: ToolPath, s: float) -> str:
     p = ', '.join(f'{x:.4g}' for x in path.poses([s])[0][:3, 3])
     share = 100.0 * s / path.length
     return f'the path can be followed for {share:.1f} % of its length, to ({p}) m'
-
-
-def _blocked(path: ToolPath, s: float, contact: Contact, q: np.ndarray) -> PathError:
-    """Return that the arm would collide beyond s, shortly after it is at q."""
-    return PathError(f'{_where(path, s)}: there {contact.words}', Reason.COLLISION,
-                     s / path.length, q)
 
 
 def _interruption(solver: Solver, path: ToolPath, s: float, q: np.ndarray, limits: MotionLimits,

@@ -117,6 +117,7 @@ class MotionSequences:
                        for number, each in enumerate(handle.request.trajectory.motions, 1)]
             last = motions[-1].goal
             task.plan.goal = last if isinstance(last, Goal) else None
+            self._conversion.keep(task.plan, robot)
             return self._motion.planned_beside(task, lambda robot: plans.in_sequence(
                 task, robot, motions, partial(setattr, sequence, 'plan')))
 

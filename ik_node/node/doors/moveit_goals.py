@@ -6,18 +6,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
-from geometry_msgs.msg import Point, Pose
+from geometry_msgs.msg import Point, Pose, Quaternion
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from ik_node.base.errors import GoalError, IkNodeError, Reason, StateError
+from ik_node.base.errors import ConstraintError, GoalError, IkNodeError, Reason, StateError
+from ik_node.base.se3 import inverse
 from ik_node.base.text import quote
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.links import link_pose, path_between
+from ik_node.motion.constrained.constraint import (
+    ANGLES_OF_AXES,
+    FREE_ROTATION_RAD,
+    PathConstraint,
+    ROTATION_VECTOR,
+)
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.robot.robot import Robot, RobotSlot
@@ -25,11 +32,14 @@ from ik_node.node.robot.settings import StartOptions
 from ik_node.node.scene.scene_changes import SceneChanges
 from ik_node.node.state.arm_state import ArmState
 from ik_node.node.state.frames import NotYet
-from ik_node.ros.messages.conversion import joints_from_state, matrix_from_pose
+from ik_node.ros.messages.conversion import (
+    joints_from_state,
+    matrix_from_pose,
+    quaternion_norm,
+)
 from ik_node.solver.goal import FREE_TOLERANCE_RAD, Goal
 
-CONSTRAINT_KINDS = ('joint_constraints', 'position_constraints', 'orientation_constraints',
-                    'visibility_constraints')
+PARAMETERIZATIONS = {0: ANGLES_OF_AXES, 1: ROTATION_VECTOR}  # of orientation constraints
 FRAME_REASONS = Reason.FRAME_MISSING, Reason.FRAME_UNKNOWN
 
 
@@ -133,12 +143,68 @@ class MoveItRequests:
         return np.array([positions[name] for name in robot.chain.joint_names])
 
 
-def require_no_constraints(constraints: Any, what: str = '') -> None:
-    """Refuse constraints (moveit_msgs/Constraints), which are not kept; `what` they are for."""
-    for kind in CONSTRAINT_KINDS:
+def read_path_constraints(requests: MoveItRequests, robot: Robot, constraints: Any,
+                          what: str = ' of the path') -> tuple[PathConstraint, ...]:
+    """
+    Return the path constraints of a moveit_msgs/Constraints; `what` they are for.
+
+    Those of the position and the orientation are kept, the others refused.
+    """
+    for kind in ('joint_constraints', 'visibility_constraints'):
         if getattr(constraints, kind):
             raise RequestError('INVALID_GOAL_CONSTRAINTS',
                                f'{kind.replace("_", " ")}{what} are not kept; leave them out')
+    try:
+        return (*(_position_kept(requests, robot, each)
+                  for each in constraints.position_constraints),
+                *(kept for each in constraints.orientation_constraints
+                  for kept in _orientation_kept(requests, robot, each)))
+    except ConstraintError as error:
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', str(error)) from None
+
+
+def _position_kept(requests: MoveItRequests, robot: Robot, constraint: Any) -> PathConstraint:
+    """Return that a point of a link stays in a box, a sphere or a cylinder."""
+    region = constraint.constraint_region
+    if len(region.primitives) != 1 or len(region.primitive_poses) != 1 or region.meshes:
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'a position constraint of the path has '
+                           f'{len(region.primitives)} primitives and {len(region.meshes)} '
+                           'meshes; one primitive is kept')
+    shape, T_tip_point = region.primitives[0], np.eye(4)
+    T_tip_link = inverse(requests.tip_in_link(constraint.link_name, robot))
+    T_tip_point[:3, 3] = T_tip_link[:3, :3] @ _offset(constraint) + T_tip_link[:3, 3]
+    place = region.primitive_poses[0]
+    if not quaternion_norm(place.orientation):  # as programs leave it for a sphere
+        place = Pose(position=place.position, orientation=Quaternion(w=1.0))
+    size = list(shape.dimensions)
+    kinds = {(shape.BOX, 3): lambda: {'position': tuple(0.5 * edge for edge in size)},
+             (shape.SPHERE, 1): lambda: {'distance': size[0]},
+             (shape.CYLINDER, 2): lambda: {'position': (inf, inf, 0.5 * size[0]),
+                                           'axis_distance': size[1]}}
+    if (shape.type, len(size)) not in kinds:
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'a position constraint of the path has a '
+                           f'primitive of type {shape.type} with {len(size)} dimensions; boxes, '
+                           'spheres and cylinders are kept')
+    return PathConstraint(requests.pose(constraint.header, place, robot),
+                          T_tip_point=T_tip_point, **kinds[shape.type, len(size)]())
+
+
+def _orientation_kept(requests: MoveItRequests, robot: Robot,
+                      constraint: Any) -> tuple[PathConstraint, ...]:
+    """Return that the orientation of a link stays within tolerances; () if all are free."""
+    widths = tuple(getattr(constraint, f'absolute_{axis}_axis_tolerance') for axis in 'xyz')
+    if all(width >= FREE_ROTATION_RAD for width in widths):
+        return ()
+    # From Galactic on; the first is the default.
+    angles = PARAMETERIZATIONS.get(getattr(constraint, 'parameterization', 0))
+    if angles is None:
+        raise RequestError('INVALID_GOAL_CONSTRAINTS', 'an orientation constraint of the path has '
+                           f'the parameterization {constraint.parameterization}, which is '
+                           'unknown')
+    return (PathConstraint(
+        requests.pose(constraint.header, Pose(orientation=constraint.orientation), robot),
+        rotation=widths, angles=angles,
+        T_tip_point=inverse(requests.tip_in_link(constraint.link_name, robot))),)
 
 
 STRAIGHT_PLANNER, ARC_PLANNER = 'LIN', 'CIRC'  # of the Pilz industrial motion planner
@@ -161,6 +227,7 @@ class WantedMotion(NamedTuple):
     straight: bool        # whether the tip goes along a straight line to a pose
     # (3,), a position (m, in the base link) on the arc along which the tip goes
     through: np.ndarray | None
+    constraints: tuple[PathConstraint, ...]  # that the motion keeps
 
     def follows_path(self, goal: np.ndarray | Goal) -> bool:
         """Return whether the tip goes to a goal along a line or an arc."""
@@ -181,10 +248,11 @@ def read_request(requests: MoveItRequests, request: Any) -> WantedMotion:
         raise RequestError('INVALID_GOAL_CONSTRAINTS', 'trajectory constraints are not kept; '
                            'leave them out')
     through = None
+    constraints: tuple[PathConstraint, ...] = ()
     if request.planner_id == ARC_PLANNER:
         through = _arc_point(requests, robot, request.path_constraints)
     else:
-        require_no_constraints(request.path_constraints, ' of the path')
+        constraints = read_path_constraints(requests, robot, request.path_constraints)
     if not request.goal_constraints:
         raise RequestError('INVALID_GOAL_CONSTRAINTS', 'the request has no goal constraints')
     straight = request.planner_id == STRAIGHT_PLANNER
@@ -201,7 +269,7 @@ def read_request(requests: MoveItRequests, request: Any) -> WantedMotion:
     return WantedMotion(
         robot, q_start, goals, scaled_limits(robot, request),
         min(detour_time, allowed) if allowed > 0.0 else detour_time,
-        straight or robot.settings.straight, through)
+        straight or robot.settings.straight, through, constraints)
 
 
 def scaled_limits(robot: Robot, request: Any) -> MotionLimits:

@@ -16,7 +16,8 @@ from ik_node.base.se3 import inverse
 from ik_node.base.system import how_to_install
 from ik_node.base.text import quote
 from ik_node.kinematics.links import link_poses
-from ik_node.node.doors.moveit_goals import MoveItRequests, RequestError, require_no_constraints
+from ik_node.motion.constrained.constraint import described_excess, SLACK
+from ik_node.node.doors.moveit_goals import MoveItRequests, read_path_constraints, RequestError
 from ik_node.node.doors.moveit_motion import MoveItMotion
 from ik_node.node.doors.moveit_scene import MoveItScene
 from ik_node.node.intake.context import NodeContext
@@ -104,7 +105,7 @@ class MoveItKinematics:
 
     def _solved(self, robot: Robot, query: Any) -> dict[str, float]:
         """Return the positions of all joints, for the chain by inverse kinematics."""
-        require_no_constraints(query.constraints)
+        constraints = read_path_constraints(self._requests, robot, query.constraints, '')
         link, stamped = _target(query)
         T_link_tip = self._requests.tip_in_link(link, robot)
         positions = self._requests.positions(robot, query.robot_state)
@@ -118,6 +119,10 @@ class MoveItKinematics:
         if not result.success:
             raise RequestError('TIMED_OUT' if result.status is Reason.DEADLINE
                                else 'NO_IK_SOLUTION', result.message)
+        for constraint in constraints:
+            what, excess = constraint.excess(T_base_link @ T_link_tip)
+            if excess > SLACK:
+                raise RequestError('GOAL_CONSTRAINTS_VIOLATED', described_excess(what, excess))
         return {**positions, **dict(zip(robot.chain.joint_names, result.q.tolist()))}
 
 

@@ -29,9 +29,9 @@ from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.node.doors.moveit_goals import (
     MoveItRequests,
+    read_path_constraints,
     read_request,
     RequestError,
-    require_no_constraints,
     scaled_limits,
     WantedMotion,
 )
@@ -56,8 +56,9 @@ CODES_BY_REASON = {
     Reason.NEAREST: 'GOAL_CONSTRAINTS_VIOLATED',
     **dict.fromkeys((Reason.SUPERSEDED, Reason.STOPPED), 'PREEMPTED'),
     **dict.fromkeys(CONTROLLER_REASONS, 'CONTROL_FAILED'),
-    **dict.fromkeys((Reason.COLLISION, Reason.TOO_HEAVY, Reason.TRAJECTORY_INVALID,
-                     Reason.PATH_INVALID, Reason.PATH_INTERRUPTED), 'PLANNING_FAILED'),
+    **dict.fromkeys((Reason.COLLISION, Reason.CONSTRAINT, Reason.TOO_HEAVY,
+                     Reason.TRAJECTORY_INVALID, Reason.PATH_INVALID, Reason.PATH_INTERRUPTED),
+                    'PLANNING_FAILED'),
     **dict.fromkeys((Reason.OUT_OF_REACH, Reason.INNER_VOID, Reason.ORIENTATION_OUT_OF_REACH,
                      Reason.BEYOND_LIMIT, Reason.OTHER_BRANCH, Reason.NO_SOLUTION),
                     'NO_IK_SOLUTION'),
@@ -153,7 +154,10 @@ class MoveItMotion:
                   start: StartState) -> Future:
         """Return the future motion to a goal; the error of a single one says what would help."""
         task = GoalTask(0, Time(), KIND_NAME, plan=plan_of(wanted))
+        self._conversion.keep(task.plan, wanted.robot, start.splice.q)
         single = len(wanted.goals) == 1
+        if task.plan.constraints:
+            self._preparation.require(Kernels.CONSTRAINTS)
         if wanted.follows_path(goal):
             self._preparation.require(Kernels.PATHS)
             return in_thread(plans.along(task, wanted.robot, self._way(wanted, goal),
@@ -214,7 +218,7 @@ class MoveItMotion:
             self._requests.robot(request.group_name)  # without one nothing is compiled
             await self._finished(self._preparation.loaded(Kernels.PATHS))
             robot = self._requests.robot(request.group_name)
-            require_no_constraints(request.path_constraints, ' of the path')
+            constraints = read_path_constraints(self._requests, robot, request.path_constraints)
             poses = self._waypoints(request, robot)
             q_start = self._requests.joint_vector(
                 robot, self._requests.positions(robot, request.start_state))
@@ -227,8 +231,13 @@ class MoveItMotion:
                 robot.chain, None, **vars(settings.solver.options))
             options = replace(settings.paths, partial=True)
 
+            kept = Plan(keeps=constraints)
+            self._conversion.keep(kept, robot, start.splice.q)
+            if kept.constraints:
+                await self._finished(self._preparation.loaded(Kernels.CONSTRAINTS))
+
             def plan(start_state: StartState) -> Any:
-                return plan_path(solver, start_state, poses, limits, options)
+                return plan_path(solver, start_state, poses, limits, options, kept.constraints)
 
             try:
                 planned = await self._finished(in_thread(plan, start))
@@ -315,6 +324,7 @@ class MoveItMotion:
             raise GoalError('the robot description has changed; send the goal again',
                             Reason.MODEL_MISSING)
         task.plan = plan_of(wanted)  # without what the goal before asked for
+        self._conversion.keep(task.plan, robot)
         if wanted.follows_path(goal):
             return self._motion.along(task, self._way(wanted, goal))
         if isinstance(goal, Goal):
@@ -346,14 +356,15 @@ class MoveItMotion:
         def start(task: GoalTask, robot: Robot) -> Steps:
             def plan(start_state: StartState) -> Trajectory:
                 settings = robot.settings
-                received = settings.plan(ReceivedRequest(
-                    start_state, trajectory, settings.start_tolerance, settings.limits),
+                received = settings.plan(plans.kept(task, ReceivedRequest(
+                    start_state, trajectory, settings.start_tolerance, settings.limits)),
                     task.requests)
                 if robot.torques is not None:
                     robot.torques.require(received)
                 return received
 
             task.plan.q_goal = trajectory.end
+            self._conversion.keep(task.plan, robot)
             return self._motion.execute(task, plan)
 
         self._begin(self._executions, handle, Plan(), start)
@@ -423,7 +434,7 @@ class MoveItMotion:
 
 def plan_of(wanted: WantedMotion) -> Plan:
     """Return the plan of a goal with what a request asks of the planners."""
-    return Plan(limits=wanted.limits, detour_time=wanted.detour_time)
+    return Plan(limits=wanted.limits, detour_time=wanted.detour_time, keeps=wanted.constraints)
 
 
 def _standing(robot: Robot, q: np.ndarray) -> Trajectory:

@@ -16,9 +16,9 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.duration import Duration
 from rclpy.node import Node
 
-from ik_node.base.errors import GoalError, IkNodeError, Reason
-from ik_node.base.text import quote
+from ik_node.base.errors import ConstraintError, GoalError, IkNodeError, Reason
 from ik_node.kinematics.arm import forward_kinematics
+from ik_node.motion.constrained.keep import read_keeps
 from ik_node.motion.trajectory.sampling import TipWay
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.goals.goal import GoalTask, Steps
@@ -152,10 +152,11 @@ class PoseActions:
                           task.state is GoalState.REACHED)
 
         def start() -> Steps:
-            tree = handle.request.behavior_tree
-            if tree:
-                raise GoalError(f'behavior_tree is {quote(tree)}; leave it empty, this node has '
-                                'none', Reason.CALL_INVALID)
+            try:
+                task.plan.keeps = read_keeps(handle.request.behavior_tree)
+            except ConstraintError as error:
+                raise GoalError('behavior_tree must be empty, as this node has none, or what the '
+                                f'tip keeps on its way: {error}', Reason.CALL_INVALID) from None
             goal.points, steps = begin(handle.request, task, self._robot_slot.require())
             return steps
 

@@ -102,7 +102,8 @@ class Motion:
 
     def planned_beside(self, task: GoalTask, planner_for: Callable[[Robot], Planner]) -> Steps:
         """Move as is planned in another thread, because it takes long."""
-        yield from self._preparation.until_loaded(task, Kernels.PATHS)
+        for kernels in (Kernels.PATHS, *[Kernels.CONSTRAINTS] * bool(task.plan.constraints)):
+            yield from self._preparation.until_loaded(task, kernels)
         planner = planner_for(self._robot_slot.require())
         yield from self.execute(task, (yield from self._beside.planned(task, planner)))
 
@@ -111,10 +112,13 @@ class Motion:
         """
         Plan from where the arm is, send the trajectory, and supervise it to the final answer.
 
-        If the motion would collide, `detour` is planned beside.  If the plan for a moving arm
-        comes too late, or the arm does not follow, it is planned again.
+        If the motion would collide, or leave a path constraint, `detour` is planned beside.  If
+        the plan for a moving arm comes too late, or the arm does not follow, it is planned again.
         """
         execution, late = task.execution, 0
+        if task.plan.constraints and not self._preparation.is_ready(Kernels.CONSTRAINTS):
+            yield from self._preparation.until_loaded(task, Kernels.CONSTRAINTS)
+            here = None
         execution.planner, execution.detour = planner, detour
         while not task.final:
             if execution.is_to_stop:
@@ -141,7 +145,7 @@ class Motion:
                 self._supervisor.refuse(task, error, robot, here.q)
                 return
             except TrajectoryError as error:
-                if execution.detour is None or error.reason is not Reason.COLLISION:
+                if execution.detour is None or error.reason not in plans.SEARCHED_REASONS:
                     raise
                 yield from self._preparation.until_loaded(task, Kernels.DETOURS)
                 planner = plans.after_blocked(error, execution.detour)

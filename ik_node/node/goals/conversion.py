@@ -16,9 +16,10 @@ from rclpy.time import Time
 from std_msgs.msg import Header
 
 from ik_node.base.errors import Reason
-from ik_node.kinematics.arm import link_pose
+from ik_node.kinematics.arm import forward_kinematics, link_pose
+from ik_node.motion.constrained.keep import path_constraints
 from ik_node.motion.requests import RemedyRequest, Rounds, SolveRequest
-from ik_node.node.goals.goal import GoalTask
+from ik_node.node.goals.goal import GoalTask, Plan
 from ik_node.node.robot.robot import Robot
 from ik_node.node.state.arm_state import ArmState
 from ik_node.node.state.frames import Frames
@@ -122,6 +123,26 @@ class GoalConversion:
                 Rounds(lambda: thread_time() < end)), task and task.requests)
         return (with_best(result.message + _few_axes(result, robot), remedies),
                 remedy_values(remedies))
+
+    def keep(self, plan: Plan, robot: Robot, q: np.ndarray | None = None) -> None:
+        """
+        Note the path constraints of a motion from `q` (n,), by default from where the arm is.
+
+        They are what the parameters say, and the goal.
+
+        Raises
+        ------
+        ConstraintError, GoalError, StateError, NotYet
+            As :class:`PathConstraint` and :meth:`frame`.
+
+        """
+        keeps = *robot.settings.keep, *plan.keeps
+        if not keeps:
+            return
+        if q is None:
+            q = self._arm.measured(robot).q
+        plan.constraints = path_constraints(keeps, lambda name: self.frame(Header(
+            frame_id=name or robot.chain.base_link), robot), forward_kinematics(robot.chain, q))
 
     def link_of(self, frame: str, robot: Robot) -> str | None:
         """Return the link of the robot that a frame is; None if it is none."""

@@ -16,6 +16,8 @@ import numpy as np
 
 from ik_node.base.errors import IkNodeError, PathError, Reason
 from ik_node.motion.change.monitor import Monitor
+from ik_node.motion.constrained.constraint import PathConstraint
+from ik_node.motion.constrained.keep import Keep
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.motion_remedies import MotionRemedy, REMEDIED_MOTION_REASONS
 from ik_node.motion.requests import MotionRemedyRequest, PathRequest, Rounds, SequenceRequest
@@ -97,6 +99,8 @@ class Plan:
     goal: Goal | None = None  # of the tip in the base link, once known; None of a joint goal
     q_goal: np.ndarray | None = None  # (n,), once known
     result: Result | None = None  # of the solver for `goal`, if it was called
+    keeps: tuple[Keep | PathConstraint, ...] = ()  # what the goal itself asks to be kept
+    constraints: tuple[PathConstraint, ...] = ()  # that the motion keeps, once known
     limits: MotionLimits | None = None  # None: those that the parameters set
     free_axes: tuple[str, ...] | None = None  # of its path; None: as the parameters set it
     detour_time: float | None = None  # of the processor (s); None: as the parameters set it

@@ -28,13 +28,17 @@ from ik_node.motion.joint_path.plan import JointPathPlan
 from ik_node.motion.joint_path.waypoints import Waypoints
 from ik_node.motion.requests import (
     ArcPoses,
+    ConstrainableRequest,
+    ConstrainedRequest,
     DetourRequest,
     DirectRequest,
     JointPathRequest,
     PathRequest,
     RateRequest,
+    Request,
     Rounds,
     SequenceRequest,
+    WithinRequest,
 )
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import PathPlan
@@ -49,6 +53,8 @@ from ik_node.solver.remedy import with_best
 
 JOINT_ADVICE = '; go there in several goals, set motion.detour_time, or lower collision.margin'
 
+# Of a direct motion, after which another one is searched for.
+SEARCHED_REASONS = Reason.COLLISION, Reason.CONSTRAINT
 JOINTS_KIND = 'joints'  # of the goals that name joint positions
 MAX_TURNS = 100  # of a joint in one motion
 SPEED_SHARE_KEY = 'torque_speed_share'  # of an answer
@@ -68,9 +74,9 @@ def to_joints(task: GoalTask, robot: Robot, advice: str = JOINT_ADVICE) -> Plann
                         'q': partial(numbers, q_goal)}
         limits = task.plan.limits or settings.planning
         try:
-            return within_torques(robot, task, lambda share: settings.plan(DirectRequest(
-                start_state, q_goal, limits.slowed(share), settings.sample_period, advice),
-                task.requests))
+            return within_torques(robot, task, lambda share: settings.plan(kept(
+                task, DirectRequest(start_state, q_goal, limits.slowed(share),
+                                    settings.sample_period, advice)), task.requests))
         except GoalError as error:
             if task.plan.goal is None:
                 raise
@@ -84,23 +90,32 @@ def around_obstacles(task: GoalTask, robot: Robot) -> Planner | None:
     """
     Return the planner of a motion around obstacles, to any posture that serves the goal.
 
-    None if the settings want none.
+    Of one within the path constraints, if there are some; None if the settings want none.
     """
     longest = task.plan.detour_time
     if longest is None:
         longest = robot.settings.detour_time
     if keeps_turns(task, robot):
         return None  # a detour ends at the same angles, a turn or none away
-    if longest == 0.0 or robot.settings.solver.collisions is None:
+    if longest == 0.0 or robot.settings.solver.collisions is None and not task.plan.constraints:
         return None
 
     def plan(start_state: StartState) -> Trajectory:
         settings, end = robot.settings, thread_time() + longest
         limits = task.plan.limits or settings.planning
-        trajectory = within_torques(robot, task, lambda share: settings.plan(DetourRequest(
-            start_state, task.plan.q_goal, None if task.plan.nearest else task.plan.goal,
-            limits.slowed(share), settings.sample_period,
-            Rounds(lambda: not task.final and thread_time() < end)), task.requests))
+        goal = None if task.plan.nearest else task.plan.goal
+
+        def request(share: float) -> DetourRequest | ConstrainedRequest:
+            rounds = Rounds(lambda: not task.final and thread_time() < end)
+            if task.plan.constraints:
+                return ConstrainedRequest(
+                    start_state, task.plan.q_goal, goal, task.plan.constraints,
+                    limits.slowed(share), settings.sample_period, rounds)
+            return DetourRequest(start_state, task.plan.q_goal, goal, limits.slowed(share),
+                                 settings.sample_period, rounds)
+
+        trajectory = within_torques(robot, task, lambda share: settings.plan(
+            request(share), task.requests))
         task.values |= {'q': numbers(trajectory.end), 'detour': 'true'}
         return trajectory
 
@@ -120,8 +135,8 @@ def along(task: GoalTask, robot: Robot, way: Way, remedied: bool = False) -> Pla
         request = PathRequest(start_state, path, task.plan.limits or settings.planning, options)
         try:
             return _noted(task, within_torques(robot, task, lambda share: settings.plan(
-                replace(request, limits=request.limits.slowed(share)), task.requests),
-                _trajectory_of), options)
+                kept(task, replace(request, limits=request.limits.slowed(share))),
+                task.requests), _trajectory_of), options)
         except PathError as error:
             task.plan.refused = RefusedPlan(settings, start_state, request, error)
             if not remedied or not task.plan.refused.may_have_remedies:
@@ -149,9 +164,9 @@ def in_sequence(task: GoalTask, robot: Robot, motions: Sequence[SequencedMotion]
         request = SequenceRequest(start_state, tuple(motions), settings.sample_period,
                                   settings.paths)
         try:
-            planned = within_torques(robot, task, lambda share: settings.plan(replace(
+            planned = within_torques(robot, task, lambda share: settings.plan(kept(task, replace(
                 request, motions=tuple(replace(each, limits=each.limits.slowed(share))
-                                       for each in motions)), task.requests), _trajectory_of)
+                                       for each in motions))), task.requests), _trajectory_of)
         except SequenceError as error:
             task.plan.refused = RefusedPlan(settings, start_state, replace(
                 request, motions=error.motions, start=StartState.from_state(
@@ -170,9 +185,9 @@ def through_joints(task: GoalTask, robot: Robot, way: Waypoints) -> Planner:
         settings = robot.settings
         limits = task.plan.limits or settings.planning
         planned: JointPathPlan = within_torques(robot, task, lambda share: settings.plan(
-            JointPathRequest(
+            kept(task, JointPathRequest(
                 start_state, way.q, None if way.times is None else way.times / share,
-                limits.slowed(share), settings.sample_period, settings.start_tolerance),
+                limits.slowed(share), settings.sample_period, settings.start_tolerance)),
             task.requests), _trajectory_of)
         task.plan.q_goal = planned.trajectory.end
         task.values['path_fraction'] = '1.0000'
@@ -214,6 +229,8 @@ def after_blocked(blocked: TrajectoryError, detour: Planner) -> Planner:
         try:
             return detour(start_state)
         except TrajectoryError as error:
+            if error.reason is Reason.CONSTRAINT:
+                raise  # it says all
             raise TrajectoryError(f'{blocked}, and {error}', error.reason) from None
 
     return plan
@@ -232,16 +249,27 @@ def planned_to_joints(task: GoalTask, robot: Robot, start: StartState,
         If there is none.
 
     """
+    if task.plan.constraints:
+        preparation.require(Kernels.CONSTRAINTS)
     detour, planned = around_obstacles(task, robot), Future()
     try:
         planned.set_result(
             to_joints(task, robot, JOINT_ADVICE if detour is None else '')(start))
     except TrajectoryError as error:
-        if detour is None or error.reason is not Reason.COLLISION:
+        if detour is None or error.reason not in SEARCHED_REASONS:
             raise
         preparation.require(Kernels.DETOURS)
         planned = in_thread(after_blocked(error, detour), start)
     return planned
+
+
+def kept(task: GoalTask, request: PathRequest | ConstrainableRequest) -> Request:
+    """Return a request whose motion is to keep the path constraints of a goal."""
+    constraints = task.plan.constraints
+    if not constraints:
+        return request
+    return replace(request, constraints=constraints) if isinstance(request, PathRequest) \
+        else WithinRequest(request, constraints)
 
 
 def _trajectory_of(planned: PathPlan | JointPathPlan | SequencePlan | PathRate) -> Trajectory:

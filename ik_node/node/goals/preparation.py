@@ -15,6 +15,7 @@ from rclpy.node import Node
 from ik_node.base.compilation import compilation_told
 from ik_node.base.errors import IkNodeError, Reason
 from ik_node.model.chain import Chain
+from ik_node.motion.constrained_motion import warm_up as load_constraints
 from ik_node.motion.detour import warm_up as load_detours
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.posture_report import warm_up as load_posture_reports
@@ -31,6 +32,7 @@ class Kernels(Enum):
     STREAMS = 'streams'
     FREE_AXES = 'goals with free axes'
     DETOURS = 'detours'
+    CONSTRAINTS = 'path constraints'
     CLEARANCES = 'the clearances'
     POSTURES = 'lists of postures'
 
@@ -47,6 +49,8 @@ def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
             warm_up_bias()
     elif kernels is Kernels.POSTURES:
         load_posture_reports(settings.solver, settings.planning)
+    elif kernels is Kernels.CONSTRAINTS:
+        load_constraints(chain, settings.solver.collisions, settings.planning)
     elif settings.solver.collisions is not None:
         if kernels is Kernels.DETOURS:
             load_detours(settings.solver.collisions, settings.planning)

@@ -59,7 +59,7 @@ class GoalStarter:
         # By the names of ik_node.ros.messages.goal_kinds.GOAL_KINDS, but for streams: called with
         # the message, the task and the robot; returns the steps of the motion, and raises an
         # IkNodeError or NotYet if the goal cannot be begun.
-        self.begin: dict[str, BeginGoal] = {
+        self.begin: dict[str, BeginGoal] = {kind: partial(self._begin, begin) for kind, begin in {
             'pose': partial(self._to_target, 'pose'),
             'pointing': partial(self._to_target, 'pointing'),
             'position': partial(self._to_target, 'position'),
@@ -74,7 +74,11 @@ class GoalStarter:
             'first': self._to_first,
             'arc': self._along_pose_array,
             'free_arc': partial(self._with_free_axes, self._along_arc),
-        }
+        }.items()}
+
+    def _begin(self, begin: BeginGoal, message: Any, task: GoalTask, robot: Robot) -> Steps:
+        self._conversion.keep(task.plan, robot)
+        return begin(message, task, robot)
 
     def _to_target(self, kind: str, message: PoseStamped | PointStamped, task: GoalTask,
                    robot: Robot) -> Steps:
@@ -183,6 +187,7 @@ class GoalStarter:
 
     def home(self, task: GoalTask, robot: Robot) -> Steps:
         """Begin the motion to the preferred posture."""
+        self._conversion.keep(task.plan, robot)
         task.plan.q_goal = robot.settings.solver.preferred.copy()
         return self._motion.to_joints(task)
 

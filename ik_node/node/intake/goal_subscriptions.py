@@ -4,17 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
-from std_msgs.msg import Empty, Header
+from std_msgs.msg import Empty, Header, String
 from std_srvs.srv import Trigger
 
 from ik_node.base.errors import GoalError, IkNodeError, Reason
@@ -28,7 +28,8 @@ from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.clocks import StampCheck
 from ik_node.node.state.send_order import SendTime
 from ik_node.ros.messages.conversion import message_class
-from ik_node.ros.messages.goal_kinds import GOAL_KINDS, GoalKind
+from ik_node.ros.messages.goal_kinds import GOAL_KINDS, GoalKind, KEPT_KIND
+from ik_node.ros.messages.kept_goals import read_kept_goal
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.clocks import MessageInfo, request_origin, take_message, tell_origin
 from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS
@@ -39,6 +40,7 @@ except ImportError:  # Humble
     from rclpy.qos_event import QoSMessageLostInfo, SubscriptionEventCallbacks
 
 MAX_PATH_BYTES = 2**18       # MAX_PATH_POSES with frame names of 50 letters; more is not read
+MAX_KEPT_BYTES = 2**20        # of a goal as text
 INTAKE_SLICE_S = 0.01        # for which messages are taken before other callbacks run
 INTAKE_BEFORE_STOP_S = 1.0   # for which messages are taken before a stop is answered
 INTAKE_PATIENCE_S = 0.5      # after which goals are begun though more arrive faster
@@ -79,13 +81,14 @@ class GoalSubscriptions:
         self._subscriptions: dict[Subscription, tuple[str, ReadGoal]] = {}
         for kind in GOAL_KINDS:
             if not kind.streamed:
-                self._listen(kind, starter.begin[kind.name])
+                self._listen(kind, starter.begin.get(kind.name, refusing))
 
     # ---- from the middleware ------------------------------------------------
 
     def _listen(self, kind: GoalKind, begin: BeginGoal) -> None:
         message_type = message_class(kind.message)
-        read = read_if_short(message_type, begin) if kind.may_be_long \
+        read = read_kept(self._starter.begin) if kind.name == KEPT_KIND \
+            else read_if_short(message_type, begin) if kind.may_be_long \
             else lambda message: (message, begin)
 
         def on_message(data: Any, info: MessageInfo) -> None:
@@ -181,20 +184,53 @@ def read_if_short(kind: type, begin: BeginGoal) -> ReadGoal:
             if len(data) <= MAX_PATH_BYTES:
                 return deserialize_message(data, kind), begin
             # The message begins with its header.
-            return kind(header=deserialize_message(data, Header)), refusing(
+            return kind(header=deserialize_message(data, Header)), refusing(GoalError(
                 f'the goal has {len(data)} bytes, at most {MAX_PATH_BYTES} are taken '
-                f'({MAX_PATH_POSES} poses or waypoints); send it in parts')
+                f'({MAX_PATH_POSES} poses or waypoints); send it in parts', Reason.PATH_INVALID))
         except RuntimeError:  # rclpy does not name the one of the middleware
-            return kind(), refusing(f'the goal cannot be read as a {kind.__name__}; is its '
-                                    'sender built for this version of the message?')
+            return kind(), refusing(unreadable(kind))
 
     return read
 
 
-def refusing(sentence: str) -> BeginGoal:
-    """Return what refuses a path."""
+def read_kept(begins: Mapping[str, BeginGoal]) -> ReadGoal:
+    """Return what reads goals within path constraints, as goals of their kinds."""
+    def read(data: bytes) -> tuple[Any, BeginGoal]:
+        try:
+            if len(data) > MAX_KEPT_BYTES:
+                raise GoalError(f'the goal has {len(data)} bytes, at most {MAX_KEPT_BYTES} are '
+                                'taken; send it in parts', Reason.PATH_INVALID)
+            goal = read_kept_goal(deserialize_message(data, String).data)
+        except IkNodeError as error:
+            return Stamped(Header()), refusing(error)
+        except RuntimeError:
+            return Stamped(Header()), refusing(unreadable(String))
+
+        def begin(message: Any, task: GoalTask, robot: Robot) -> Steps:
+            task.kind, task.plan.keeps = goal.kind, goal.keeps
+            return begins[goal.kind](message, task, robot)
+
+        return goal.message, begin
+
+    return read
+
+
+class Stamped(NamedTuple):
+    """A message that cannot be read, without a stamp."""
+
+    header: Header
+
+
+def unreadable(kind: type) -> GoalError:
+    """Return why bytes are no message of a kind."""
+    return GoalError(f'the goal cannot be read as a {kind.__name__}; is its sender built for this '
+                     'version of the message?', Reason.PATH_INVALID)
+
+
+def refusing(error: IkNodeError) -> BeginGoal:
+    """Return what refuses a goal."""
     def refuse(_message: Any, _task: GoalTask, _robot: Robot) -> Steps:
-        raise GoalError(sentence, Reason.PATH_INVALID)
+        raise error
 
     return refuse
 

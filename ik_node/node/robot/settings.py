@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ik_node.base.errors import ParameterError
+from ik_node.base.errors import ConstraintError, ParameterError
 from ik_node.base.text import quote
 from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.distances.model import CollisionModel
@@ -28,6 +28,7 @@ from ik_node.model.joints import one_per_joint
 from ik_node.model.tool import tool_pose
 from ik_node.motion.change.monitor import MonitorOptions
 from ik_node.motion.change.thinning import require_max_points
+from ik_node.motion.constrained.keep import Keep, read_keeps
 from ik_node.motion.direct.torque_limits import TorqueOptions
 from ik_node.motion.following.jog import JogOptions
 from ik_node.motion.following.options import FollowOptions
@@ -106,6 +107,7 @@ class Settings:
     tool_frame: str    # which frame of goals is the present tool centre point
     whole_turns: bool  # whether joints without limits make the whole turns of a joint goal
     straight: bool     # whether ~/goal_pose is reached along a straight line
+    keep: tuple[Keep, ...]  # what the tip keeps during every motion
     # Processor time (s) for the search for a detour around obstacles; 0 = none is planned.
     detour_time: float
     stream_rate: float  # Hz
@@ -293,7 +295,15 @@ def _positive_if_set(chain: Chain, name: str, value: tuple[float, ...]) -> np.nd
     return array
 
 
+def _keeps(_chain: Chain, name: str, value: str) -> tuple[Keep, ...]:
+    try:
+        return read_keeps(value)
+    except ConstraintError as error:
+        raise ParameterError(f'the parameter {name}: {error}') from None
+
+
 VALUE_CONVERSIONS: dict[str, Callable[[Chain, str, Any], Any]] = {
+    'keeps': _keeps,
     'names': _names,
     'not_negative': _not_negative,
     'positive_if_set': _positive_if_set,

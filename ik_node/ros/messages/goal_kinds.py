@@ -89,6 +89,7 @@ ARC_OPTION = GoalOption(
     with_xyz=True, orientation=Orientation.OPTIONAL)
 # Of which the tip may be turned about some axes on its way, as --free says.
 FREEABLE_OPTIONS = LINE_OPTION, ARC_OPTION, PATH_OPTION
+KEPT_KIND = 'kept'
 FREE_AXES_TEXT = ('but the tip may be turned on the way about the axes that `joint_names` has, of '
                   '`rx`, `ry`, `rz`; each point has one transform')
 
@@ -169,6 +170,10 @@ GOAL_KINDS = (
     GoalKind('free_arc', 'trajectory_msgs/MultiDOFJointTrajectory',
              f'As `~/goal_arc`, {FREE_AXES_TEXT}',
              (ARC_OPTION,), in_ui=False, may_be_long=True, frees_axes=True),
+    GoalKind(KEPT_KIND, 'std_msgs/String',
+             'The goal of another kind, and what the tip keeps on the way, as YAML with the keys '
+             '`goal` (the kind), `message` (its fields) and `keep`',
+             in_ui=False, may_be_long=True),
     GoalKind('stream', 'geometry_msgs/PoseStamped',
              'Follow a moving target, up to 500 poses a second', streamed=True),
 )

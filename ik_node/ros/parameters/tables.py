@@ -232,6 +232,9 @@ IK_NODE = (
     Row('motion.straight', False,
         'move the tip along a straight line to ~/goal_pose, instead of the fastest joint motion',
         fills='straight'),
+    Row('motion.keep', '',
+        'what the tip keeps during every motion: YAML as on ~/goal_kept, such as {upright: 0.1}; '
+        'empty: nothing', fills='keep', convert='keeps'),
     Row('motion.detour_time', 5.0,
         'CPU time limit for planning around obstacles, s; 0 = refuse the goal', 0.0, 600.0,
         fills='detour_time'),

@@ -1,0 +1,200 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What a motion is to keep, as users write it: in frames that are known when it begins.
+
+>>> read_keeps('{upright: 0.1}')
+(Keep(upright=0.1, ...),)
+
+The text is YAML, one mapping or a list of them, with the fields of :class:`Keep` as keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+import json
+from math import inf
+from typing import Any
+
+import numpy as np
+import yaml
+
+from ik_node.base.checks import real_array
+from ik_node.base.errors import ConstraintError, IkNodeError
+from ik_node.base.text import shown
+from ik_node.motion.constrained.constraint import FREE, PathConstraint, ROTATION_VECTOR
+from ik_node.solver.goal import goal_matrix
+
+START_FRAME = 'start'   # the pose of the tip where the motion begins
+MAX_KEEPS = 20          # of one motion
+MAX_KEEP_LETTERS = 10_000
+NO_POSE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+UP = (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Keep:
+    """
+    A region in which a point on the tip stays during a motion, or a level that the tool keeps.
+
+    Raises
+    ------
+    ConstraintError
+        If a value cannot be used; what depends on frames, in :meth:`constraint`.
+
+    """
+
+    upright: float = inf
+    """Largest angle, rad, between an axis of the tip and one of the frame."""
+    axis: tuple[float, ...] = ()
+    """That of the tip; by default of x, y, z and their opposites the one that is nearest to the
+    frame's where the motion begins."""
+    along: tuple[float, ...] = UP
+    """That of the frame."""
+    position: tuple[float, ...] = FREE
+    """Half-widths of a box of the point, along the axes of its middle, m."""
+    rotation: tuple[float, ...] = FREE
+    """Half-widths of its rotation, rad, as `angles` says."""
+    angles: str = ROTATION_VECTOR
+    """'rotation vector' or 'xyz'; see :class:`PathConstraint`."""
+    distance: float = inf
+    """Largest distance of the point from the middle, m."""
+    axis_distance: float = inf
+    """Largest distance of the point from the z axis of the middle, m."""
+    frame: str = ''
+    """A link, a frame of TF, 'start' for the tip where the motion begins, '' for the base."""
+    pose: tuple[float, ...] = NO_POSE
+    """The middle in the frame: position, m, and quaternion x, y, z, w."""
+    point: tuple[float, ...] = NO_POSE
+    """The point, and its axes, on the tip."""
+
+    def __post_init__(self) -> None:
+        for name in ('frame', 'angles'):
+            if not isinstance(getattr(self, name), str):
+                raise ConstraintError(f'the {name} of what is kept is a name, got '
+                                      f'{shown(getattr(self, name))}')
+        for name in ('axis', 'along', 'position', 'rotation', 'pose', 'point'):
+            given = real_array(getattr(self, name))
+            if given is None or given.ndim != 1:
+                raise ConstraintError(f'the {name} of what is kept is a list of numbers, got '
+                                      f'{shown(getattr(self, name))}')
+            self.__dict__[name] = tuple(given.tolist())
+        self.constraints(np.eye(4), np.eye(4))  # what is wrong in any frame
+
+    def constraints(self, T_base_frame: np.ndarray, T_base_tip: np.ndarray) \
+            -> tuple[PathConstraint, ...]:
+        """
+        Return the path constraints of a motion.
+
+        Parameters
+        ----------
+        T_base_frame : (4, 4) array
+            Pose of the frame that :attr:`frame` names.
+        T_base_tip : (4, 4) array
+            That of the tip where the motion begins.
+
+        Raises
+        ------
+        ConstraintError
+            As :class:`PathConstraint`.
+
+        """
+        try:
+            T_frame_middle, T_tip_point = goal_matrix(self.pose), goal_matrix(self.point)
+        except IkNodeError as error:
+            raise ConstraintError(f'a pose of what is kept cannot be used: {error}') from None
+        found = []
+        if self.upright != inf:
+            up = np.asarray(self.along, dtype=float)
+            level = PathConstraint.upright(self.upright, self.axis or UP, up)
+            axis = self.axis or _nearest_axis(T_base_tip[:3, :3].T @ T_base_frame[:3, :3] @ up)
+            found.append(PathConstraint.upright(
+                level.tilt, axis, T_base_frame[:3, :3] @ up))
+        if (self.position, self.rotation, self.distance, self.axis_distance) \
+                != (FREE, FREE, inf, inf) or not found:
+            found.append(PathConstraint(
+                T_base_frame @ T_frame_middle, self.position, self.rotation, self.angles,
+                distance=self.distance, axis_distance=self.axis_distance,
+                T_tip_point=T_tip_point))
+        return tuple(found)
+
+
+def upright(tilt: float, axis: Sequence[float] = (), along: Sequence[float] = UP,
+            frame: str = '') -> Keep:
+    """Return that the tool stays within a tilt, rad; see the fields of :class:`Keep`."""
+    return Keep(tilt, tuple(axis), tuple(along), frame=frame)
+
+
+def read_keeps(given: Any) -> tuple[Keep, ...]:
+    """
+    Return what is to be kept, from a text, a mapping, a Keep, or a list of these; '' is nothing.
+
+    Raises
+    ------
+    ConstraintError
+        If it cannot be read, or used.
+
+    """
+    if isinstance(given, str):
+        if len(given) > MAX_KEEP_LETTERS:
+            raise ConstraintError(f'what is to be kept has {len(given)} letters, at most '
+                                  f'{MAX_KEEP_LETTERS} are read')
+        try:
+            given = yaml.load(given, Loader=yaml.CSafeLoader)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            first = str(error).splitlines()[0]
+            raise ConstraintError(f'what is to be kept is no YAML: {first}') from None
+        if isinstance(given, str):
+            raise ConstraintError('what is to be kept is a mapping such as {upright: 0.1}, got '
+                                  f'{shown(given)}')
+    if given is None:
+        return ()
+    each = [given] if isinstance(given, (Mapping, Keep)) else given
+    if not isinstance(each, (list, tuple)) or len(each) > MAX_KEEPS:
+        raise ConstraintError(f'what is to be kept is a mapping such as {{upright: 0.1}}, or a '
+                              f'list of at most {MAX_KEEPS}, got {shown(given)}')
+    return tuple(map(_keep, each))
+
+
+def keeps_text(keeps: Sequence[Keep]) -> str:
+    """Return a text that :func:`read_keeps` reads."""
+    default = {field.name: field.default for field in fields(Keep)}
+    return json.dumps([{name: value for name, value in vars(keep).items()
+                        if value != default[name]} for keep in keeps]).replace('Infinity', '.inf')
+
+
+def path_constraints(keeps: Sequence[Keep | PathConstraint], frame: Callable[[str], np.ndarray],
+                     T_base_tip: np.ndarray) -> tuple[PathConstraint, ...]:
+    """
+    Return the path constraints of a motion that begins with the tip at T_base_tip (4, 4).
+
+    Parameters
+    ----------
+    keeps : sequence of Keep or PathConstraint
+        The latter stay as they are.
+    frame : callable
+        Returns ``T_base_frame`` of a name, '' among them.
+
+    """
+    return tuple(constraint for keep in keeps for constraint in (
+        (keep,) if isinstance(keep, PathConstraint) else keep.constraints(
+            T_base_tip if keep.frame == START_FRAME else frame(keep.frame), T_base_tip)))
+
+
+def _keep(given: Any) -> Keep:
+    if isinstance(given, Keep):
+        return given
+    names = [field.name for field in fields(Keep)]
+    if not isinstance(given, Mapping) or not {*given} <= {*names}:
+        unknown = [str(key) for key in given if key not in names] \
+            if isinstance(given, Mapping) else [shown(given)]
+        raise ConstraintError(f'what is to be kept has no {", ".join(unknown)}; it has '
+                              + ', '.join(names))
+    return Keep(**given)
+
+
+def _nearest_axis(axis: np.ndarray) -> np.ndarray:
+    """Return of x, y, z and their opposites the one that is nearest to an axis (3,)."""
+    k = int(np.abs(axis).argmax())
+    return np.sign(axis[k]) * np.eye(3)[k]

@@ -1,0 +1,115 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Goals within path constraints, as text: the goal of another kind, and what is kept on the way.
+
+``{goal: pose, message: {header: {frame_id: base_link}, pose: {...}}, keep: {upright: 0.1}}`` is
+YAML (or JSON) with the fields of a message of ``~/goal_pose``; see
+:class:`ik_node.motion.constrained.keep.Keep`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+from std_msgs.msg import String
+import yaml
+
+from ik_node.base.errors import ConstraintError, GoalError, Reason
+from ik_node.base.text import shown
+from ik_node.motion.constrained.keep import Keep, keeps_text, read_keeps
+from ik_node.ros.messages.conversion import message_class
+from ik_node.ros.messages.goal_kinds import GOAL_KINDS, KEPT_KIND
+
+KINDS = {kind.name: kind.message for kind in GOAL_KINDS
+         if not kind.streamed and kind.name != KEPT_KIND}
+KEYS = 'goal', 'message', 'keep'
+
+
+class KeptGoal(NamedTuple):
+    """A goal of another kind, and what is kept on the way."""
+
+    kind: str
+    message: Any
+    keeps: tuple[Keep, ...]
+
+
+def kept_goal(goal: KeptGoal) -> String:
+    """Return the message of ``~/goal_kept``."""
+    values = json.dumps({'goal': goal.kind, 'message': plain_message(goal.message)},
+                        default=float)
+    return String(data=f'{values[:-1]}, "keep": {keeps_text(goal.keeps)}}}')
+
+
+def read_kept_goal(text: str) -> KeptGoal:
+    """
+    Return the goal of a message of ``~/goal_kept``.
+
+    Raises
+    ------
+    GoalError, ConstraintError
+        If it cannot be read.
+
+    """
+    try:
+        values = yaml.load(text, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise GoalError(f'the goal is no YAML: {str(error).splitlines()[0]}',
+                        Reason.CALL_INVALID) from None
+    if not isinstance(values, Mapping) or {*values} != {*KEYS}:
+        raise GoalError(f'the goal must have the keys {", ".join(KEYS)}, got {shown(values)}',
+                        Reason.CALL_INVALID)
+    kind = values['goal']
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise GoalError(f'the goal is of kind {shown(kind)}; there are {", ".join(KINDS)}',
+                        Reason.CALL_INVALID)
+    keeps = read_keeps(values['keep'])
+    if not keeps:
+        raise ConstraintError(f'nothing is to be kept; send the goal on ~/goal_{kind}')
+    return KeptGoal(kind, _message(KINDS[kind], values['message'], 'message'), keeps)
+
+
+def plain_message(value: Any) -> Any:
+    """Return a message, or a value of one, as dicts, lists, texts and numbers."""
+    if hasattr(value, 'get_fields_and_field_types'):
+        return {name: plain_message(getattr(value, name))
+                for name in value.get_fields_and_field_types()}
+    if isinstance(value, bytes):
+        return value[0] if len(value) == 1 else [*value]
+    if isinstance(value, (str, bool, int, float)):
+        return value
+    return value.item() if isinstance(value, np.generic) else [*map(plain_message, value)]
+
+
+def _message(kind: str, values: Any, where: str) -> Any:
+    """Return a message of a kind, from its fields; those that are missing have their defaults."""
+    message = message_class(kind)()
+    fields = message.get_fields_and_field_types()
+    if not isinstance(values, Mapping) or not {*values} <= {*fields}:
+        raise GoalError(f'{where} must have fields of {kind} ({", ".join(fields)}), got '
+                        f'{shown(values)}', Reason.CALL_INVALID)
+    for name, value in values.items():
+        try:
+            setattr(message, name, _value(fields[name], value, f'{where}.{name}'))
+        except (AssertionError, TypeError, ValueError, OverflowError):
+            raise GoalError(f'{where}.{name} must be {fields[name]}, got {shown(value)}',
+                            Reason.CALL_INVALID) from None
+    return message
+
+
+def _value(kind: str, value: Any, where: str) -> Any:
+    """Return the value of a field of a type as rosidl writes it."""
+    inner = kind[len('sequence<'):-1].partition(',')[0] if kind.startswith('sequence<') \
+        else kind.partition('[')[0]
+    if inner != kind:
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise TypeError
+        return [_value(inner, each, f'{where}[{k}]') for k, each in enumerate(value)]
+    if '/' in kind:
+        return _message(kind, value, where)
+    if kind in ('double', 'float') and not isinstance(value, bool):
+        return float(value)
+    return value
