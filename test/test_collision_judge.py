@@ -4,6 +4,7 @@
 
 from collections import Counter
 
+from motions import at_rest
 from nightly import usual_first
 import numpy as np
 import pytest
@@ -11,9 +12,8 @@ import pytest
 from benchmarks.collision import goals
 from benchmarks.collision.goals import Count, GoalRobot, judged
 from benchmarks.collision.judge import Judge
-from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point
 from ik_node.motion.trajectory.interpolation import positions_at
-from ik_node.motion.trajectory.trajectory import MotionState
 
 GOALS = 20
 
@@ -41,7 +41,7 @@ def test_the_judge_finds_what_collides():
     for _ in range(4):
         a, b = (robot.random_posture(random) for _ in range(2))
         trajectory = plan_point_to_point(
-            robot.chain.joint_names, StartState.from_state(MotionState.at_rest(a)), b,
+            robot.chain.joint_names, at_rest(a), b,
             settings.planning, settings.sample_period)
         found, looked = judge.collisions(trajectory)
         times = np.linspace(0.0, trajectory.duration, 400)

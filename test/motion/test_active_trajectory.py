@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+from motions import at_rest
 import numpy as np
 import pytest
 
@@ -18,7 +19,7 @@ from ik_node.motion.change.active_trajectory import (
     rescheduled,
     SpliceTiming,
 )
-from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop, StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop
 from ik_node.motion.trajectory.interpolation import state_at
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
@@ -230,7 +231,7 @@ def test_a_stop_around_a_splice_point_starts_on_the_trajectory(lag, since):
     """A new goal in motion was sent to begin in a moment; the stop comes before or just after."""
     names, period = ('a', 'b'), 0.02
     first = ActiveTrajectory(plan_point_to_point(
-        names, StartState.from_state(MotionState.at_rest(np.zeros(2))), np.array([3.0, 1.0]),
+        names, at_rest(np.zeros(2)), np.array([3.0, 1.0]),
         LIMITS, period), BEGAN, LIMITS)
 
     def leads(active, now):

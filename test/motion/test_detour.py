@@ -6,6 +6,7 @@ from functools import cache
 
 from geometry_oracle import bodies_of, model_of, Oracle
 from motion_checker import Bounds, dense, faults, path_of
+from motions import at_rest, limits_of
 import numpy as np
 import pytest
 import robots
@@ -16,7 +17,6 @@ from ik_node.collision.search import path_search
 from ik_node.motion import detour
 from ik_node.motion.detour import plan_detour
 from ik_node.motion.direct.point_to_point import StartState
-from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import validate
 
@@ -56,9 +56,7 @@ def oracle():
 
 def limits(velocity=2.0, acceleration=4.0, jerk=40.0, **tip):
     """Return limits that are equal for all joints."""
-    ones = np.ones(CHAIN.n)
-    return MotionLimits(CHAIN.lower, CHAIN.upper, velocity * ones, acceleration * ones,
-                        jerk * ones, TipLimits(**tip))
+    return limits_of(CHAIN, velocity, acceleration, jerk, **tip)
 
 
 def assert_good(trajectory, limits, goal):
@@ -73,16 +71,11 @@ def assert_good(trajectory, limits, goal):
         assert oracle().distances(q).min() > MARGIN_M - 3e-6
 
 
-def rest(q):
-    """Return a start at rest."""
-    return StartState.from_state(MotionState.at_rest(q))
-
-
 @pytest.mark.parametrize('those', [
     limits(), limits(0.3, 0.5, 2.0), limits(3.0, 30.0, 1000.0), limits(speed=0.2)])
 def test_from_rest_to_rest_round_a_post(those):
     """Within any limits, and without a stop on the way."""
-    trajectory = plan_detour(model(), rest(LEFT), RIGHT[None], those, PERIOD_S)
+    trajectory = plan_detour(model(), at_rest(LEFT), RIGHT[None], those, PERIOD_S)
     assert_good(trajectory, those, RIGHT)
     under_way = np.abs(trajectory.times / trajectory.duration - 0.5) < 0.45
     assert (np.abs(trajectory.qd[under_way]).max(axis=1) > 1e-3).all()
@@ -98,7 +91,7 @@ def test_random_goals():
     Q = robots.random_postures(CHAIN, 40, 8)
     free = Q[model().check_many(Q)]
     for a, b in zip(free[:-1:2], free[1::2]):
-        trajectory = plan_detour(model(), rest(a), b[None], limits(), PERIOD_S)
+        trajectory = plan_detour(model(), at_rest(a), b[None], limits(), PERIOD_S)
         assert_good(trajectory, limits(), b)
     assert len(free) > 12
 
@@ -115,7 +108,7 @@ def test_a_moving_arm_is_brought_to_rest_first():
 def test_corners_are_cut_less_where_there_is_no_room(monkeypatch):
     """If no blend is free the arm stops at the waypoints."""
     monkeypatch.setattr(detour, 'MIN_CUT', np.inf)
-    trajectory = plan_detour(model(), rest(LEFT), RIGHT[None], limits(), PERIOD_S)
+    trajectory = plan_detour(model(), at_rest(LEFT), RIGHT[None], limits(), PERIOD_S)
     assert_good(trajectory, limits(), RIGHT)
     stops = np.flatnonzero(np.abs(trajectory.qd[:-1]).max(axis=1) == 0.0)
     assert len(stops) >= 1
@@ -125,11 +118,11 @@ def test_goals_that_cannot_be(monkeypatch):
     """In collision: with the pair.  Without a way: in words."""
     inside = np.array([0.0, 0.6, 0.4, 0.0, 0.6, 0.0])
     with pytest.raises(TrajectoryError, match="at the goal, .*'post'") as caught:
-        plan_detour(model(), rest(LEFT), inside[None], limits(), PERIOD_S)
+        plan_detour(model(), at_rest(LEFT), inside[None], limits(), PERIOD_S)
     assert caught.value.reason is Reason.COLLISION
     monkeypatch.setattr(path_search, 'BLOCK_ITERATIONS', 1)
     with pytest.raises(TrajectoryError, match='no detour was found') as caught:
-        plan_detour(model(), rest(LEFT), RIGHT[None], limits(), PERIOD_S, lambda: False)
+        plan_detour(model(), at_rest(LEFT), RIGHT[None], limits(), PERIOD_S, lambda: False)
     assert caught.value.reason is Reason.COLLISION
 
 
@@ -137,9 +130,8 @@ def test_the_preferred_goal_is_reached():
     """Not another one that is nearer, unless it cannot be."""
     near = LEFT + 0.05
     goals = np.array([RIGHT, near])
-    assert np.array_equal(plan_detour(model(), rest(LEFT), goals, limits(), PERIOD_S).end,
+    assert np.array_equal(plan_detour(model(), at_rest(LEFT), goals, limits(), PERIOD_S).end,
                           RIGHT)
     inside = np.array([0.0, 0.6, 0.4, 0.0, 0.6, 0.0])
     goals = np.array([inside, near])
-    assert np.array_equal(plan_detour(model(), rest(LEFT), goals, limits(), PERIOD_S).end,
-                          near)
+    assert np.array_equal(plan_detour(model(), at_rest(LEFT), goals, limits(), PERIOD_S).end, near)

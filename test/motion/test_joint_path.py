@@ -7,6 +7,7 @@ from dataclasses import replace
 from geometry_oracle import model_of
 from hypothesis import assume, given, settings, strategies as st
 from motion_checker import Bounds, faults, path_of, states_at
+from motions import at_rest, limits_of
 import numpy as np
 import pytest
 import robots
@@ -17,8 +18,6 @@ from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.joint_path import plan as joint_path
 from ik_node.motion.joint_path.plan import plan_joint_path
 from ik_node.motion.joint_path.waypoints import MAX_WAYPOINTS, Waypoints
-from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
-from ik_node.motion.trajectory.trajectory import MotionState
 
 NAMES = 'six_axis_arm', 'panda', 'ur5'
 CHAIN = robots.chain('six_axis_arm')
@@ -30,24 +29,17 @@ POSITION_ROUNDING = 1e-14  # rad or m
 
 def limits(chain=CHAIN, velocity=0.5, acceleration=2.0, jerk=20.0, **tip):
     """Return limits: a share of the velocities, and the same rates for all joints."""
-    ones = np.ones(chain.n)
-    return MotionLimits(chain.lower, chain.upper, velocity * chain.velocity, acceleration * ones,
-                        jerk * ones, TipLimits(**tip))
+    return limits_of(chain, velocity * chain.velocity, acceleration, jerk, **tip)
 
 
 LIMITS = limits()
-
-
-def rest(q):
-    """Return a start at rest."""
-    return StartState.from_state(MotionState.at_rest(np.array(q, dtype=float)))
 
 
 def planned(points, times=None, chain=CHAIN, those=LIMITS, start=Q, model=None):
     """Return the plan through points from rest."""
     way = Waypoints(np.array(points, dtype=float),
                     None if times is None else np.array(times, dtype=float))
-    return plan_joint_path(chain, start if isinstance(start, StartState) else rest(start), way,
+    return plan_joint_path(chain, start if isinstance(start, StartState) else at_rest(start), way,
                            those, PERIOD, START_TOLERANCE, model)
 
 
@@ -75,7 +67,7 @@ def assert_good(plan, points, those, jerk=1.0):
 def stop_and_go(points, chain, those):
     """Return the duration of one motion after another, s."""
     every = [*points]
-    return sum(plan_point_to_point(chain.joint_names, rest(a), b, those, PERIOD, chain).duration
+    return sum(plan_point_to_point(chain.joint_names, at_rest(a), b, those, PERIOD, chain).duration
                for a, b in zip(every, every[1:]))
 
 
@@ -176,7 +168,7 @@ def test_speed_limits_of_the_tip():
 def test_a_moving_arm_is_brought_to_rest_first():
     """Then the motion begins there."""
     points = swing(CHAIN, 4)
-    active = plan_point_to_point(CHAIN.joint_names, rest(Q), points[0], LIMITS, PERIOD)
+    active = plan_point_to_point(CHAIN.joint_names, at_rest(Q), points[0], LIMITS, PERIOD)
     start = StartState.from_motion(active, 0.4 * active.duration, 0.05)
     plan = planned(points, start=start)
     assert_good(plan, points, LIMITS, jerk=1.5)

@@ -5,6 +5,7 @@
 from dataclasses import replace
 
 from hypothesis import given, settings, strategies as st
+from motions import at_rest, limits_of
 from nightly import samples
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from ik_node.base.errors import Reason
 from ik_node.motion.change.monitor import Monitor, MonitorOptions
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.trajectory.interpolation import state_at
-from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 
 OPTIONS = MonitorOptions(joint_tolerance=0.01, start_timeout=1.0, settle_timeout=2.0,
@@ -25,9 +25,7 @@ PERIOD = 0.02
 def plan(name, start, goal):
     """Return a chain and a motion on it."""
     chain = robots.chain(name)
-    n = chain.n
-    limits = MotionLimits(chain.lower, chain.upper, np.full(n, 1.0), np.full(n, 3.0),
-                          np.full(n, 30.0))
+    limits = limits_of(chain, 1.0, acceleration=3.0, jerk=30.0)
     start = MotionState.at_rest(np.asarray(start, dtype=float))
     return chain, plan_point_to_point(chain.joint_names, StartState.from_state(start),
                                       np.asarray(goal, dtype=float), limits, 0.1)
@@ -269,10 +267,8 @@ def test_noise_is_rarely_taken_for_motion(motion):
 def test_a_slow_short_motion_is_reached():
     """Less than the tolerance away: an arm without visible motion has arrived."""
     chain = robots.chain('ur5')
-    slow = MotionLimits(chain.lower, chain.upper, np.full(6, 0.002), np.full(6, 3.0),
-                        np.full(6, 30.0))
-    trajectory = plan_point_to_point(chain.joint_names, StartState.from_state(
-        MotionState.at_rest(START)), START + 0.004, slow, 0.1)
+    slow = limits_of(chain, 0.002, acceleration=3.0, jerk=30.0)
+    trajectory = plan_point_to_point(chain.joint_names, at_rest(START), START + 0.004, slow, 0.1)
     assert trajectory.duration > OPTIONS.start_timeout
     monitor = Monitor(chain, trajectory, START, OPTIONS)
     verdict, _ = watch(monitor, lambda t: START)
@@ -282,9 +278,8 @@ def test_a_slow_short_motion_is_reached():
 def test_a_closed_path_is_not_reached_at_rest(motion):
     """It ends where it began, and nothing has moved: the controller is silent."""
     chain, there, _ = motion
-    back = plan_point_to_point(chain.joint_names, StartState.from_state(
-        MotionState.at_rest(GOAL)), START, MotionLimits(
-            chain.lower, chain.upper, np.full(6, 9.0), np.full(6, 90.0), np.full(6, 9e3)), 0.01)
+    back = plan_point_to_point(chain.joint_names, at_rest(GOAL), START,
+                               limits_of(chain, 9.0, 90.0, 9e3), 0.01)
     closed = replace(back, start=there.start, times=np.append(0.1, 0.1 + back.times),
                      q=np.vstack([GOAL, back.q]), qd=np.vstack([np.zeros(6), back.qd]),
                      qdd=np.vstack([np.zeros(6), back.qdd]))
@@ -397,8 +392,7 @@ def test_a_lagging_arm_after_a_splice_is_on_track():
     """The new plan begins at the command, which the arm has not reached yet."""
     chain, first = plan('ur5', START, GOAL)
     now, lag = 0.7, 0.25
-    limits = MotionLimits(chain.lower, chain.upper, np.full(6, 1.0), np.full(6, 3.0),
-                          np.full(6, 30.0))
+    limits = limits_of(chain, 1.0, acceleration=3.0, jerk=30.0)
     second = plan_point_to_point(chain.joint_names, StartState.from_motion(first, now, 0.1, 0.01),
                                  START, limits, 0.02)
     q_sent = state_at(first, now - lag).q

@@ -8,6 +8,7 @@ from functools import lru_cache
 from time import thread_time
 
 from geometry_oracle import model_of
+from motions import at_rest, limits_of
 from nightly import samples, usual_first
 import numpy as np
 from path_checker import check_limits, off_line, tip_poses
@@ -29,8 +30,6 @@ from ik_node.motion.requests import (
 )
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.interpolation import positions_at
-from ik_node.motion.trajectory.limits import MotionLimits
-from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import OtherOption, Shift, Turn, WiderLimit
 from ik_node.solver.solver import Solver
@@ -49,17 +48,6 @@ def solver(name=NAME):
     return Solver(robots.chain(name), select='nearest')
 
 
-def limits_of(chain):
-    """Return limits that are finite for every arm."""
-    ones = np.ones(chain.n)
-    return MotionLimits(chain.lower, chain.upper, ones, 2.0 * ones, 20.0 * ones)
-
-
-def at(q):
-    """Return the start state of an arm that rests."""
-    return StartState.from_state(MotionState.at_rest(np.array(q, dtype=float)))
-
-
 def tip(name, q):
     """Return the pose of the tip by Pinocchio."""
     return tip_poses(robots.reference(name), robots.chain(name), [q])[0]
@@ -75,7 +63,7 @@ def shifted(T, *offset):
 def path_to(name, q, *poses):
     """Return the call for a path from rest."""
     chain = robots.chain(name)
-    return PathRequest(at(q), poses, limits_of(chain), OPTIONS)
+    return PathRequest(at_rest(q), poses, limits_of(chain, velocity=1.0), OPTIONS)
 
 
 def error_of(call, solve):
@@ -123,14 +111,14 @@ def assert_helps(name, call, remedy):
         changed_call = replace(call, path=(changed(T, remedy),))
     elif isinstance(remedy, WiderLimit):
         solve = Solver(with_limit(chain, remedy), select='nearest')
-        changed_call = replace(call, limits=limits_of(solve.chain))
+        changed_call = replace(call, limits=limits_of(solve.chain, velocity=1.0))
     elif isinstance(remedy, OtherStart):
         q = told_start(remedy)
         assert max(off_line(tip_poses(robots.reference(name), chain, [q]),
                             tip(name, call.start.splice.q), T)) < 1e-3
         plan_point_to_point(chain.joint_names, call.start, chain.nearest_turns(
             q, call.start.splice.q), call.limits, PERIOD_S, chain)
-        changed_call = replace(call, start=at(q))
+        changed_call = replace(call, start=at_rest(q))
     else:
         assert isinstance(remedy, JointMotion)
         result = solve.solve(T, call.start.splice.q)
@@ -215,8 +203,8 @@ def test_options_that_do_not_bind_lines():
 def test_partial_paths_and_a_moving_arm():
     """The whole path is wanted, though a part could be had; it begins where the arm rests."""
     chain, T = robots.chain(NAME), shifted(tip(NAME, Q), 0.9, 0.0, 0.0)
-    motion = plan_point_to_point(chain.joint_names, at(Q), Q + 0.3, limits_of(chain), PERIOD_S,
-                                 chain)
+    motion = plan_point_to_point(chain.joint_names, at_rest(Q), Q + 0.3,
+                                 limits_of(chain, velocity=1.0), PERIOD_S, chain)
     start = StartState.from_motion(motion, 0.4, 0.05)
     assert not start.splice.rests
     call = replace(path_to(NAME, Q, T), start=start, options=replace(OPTIONS, partial=True))
@@ -284,7 +272,7 @@ def test_a_way_that_is_blocked_by_a_limit():
     several = replace(call, path=(end, shifted(end, 0.0, 0.0, 0.02)))
     for remedy in remedies_of(several, solver()):
         assert isinstance(remedy, OtherStart)
-        assert replace(several, start=at(told_start(remedy))).plan(solver()).fraction == 1.0
+        assert replace(several, start=at_rest(told_start(remedy))).plan(solver()).fraction == 1.0
 
 
 def test_among_obstacles():
@@ -318,7 +306,7 @@ def test_among_obstacles():
                 assert_free(plan_point_to_point(chain.joint_names, call.start, there, call.limits,
                                                 PERIOD_S, chain))
                 if isinstance(remedy, OtherStart):
-                    assert_free(replace(call, start=at(there)).plan(among).trajectory)
+                    assert_free(replace(call, start=at_rest(there)).plan(among).trajectory)
     print(f'{blocked} lines are blocked; {dict(helped)}')
     assert min(helped[name] for name in ('Shift', 'OtherStart', 'JointMotion')) >= 10
 
@@ -327,14 +315,14 @@ def test_among_obstacles():
 
 def sequence_of(*motions):
     """Return the call for motions from rest."""
-    return SequenceRequest(at(Q), motions, PERIOD_S, OPTIONS)
+    return SequenceRequest(at_rest(Q), motions, PERIOD_S, OPTIONS)
 
 
 def refused(call, solve):
     """Return the error of a sequence, and the part of it that is refused, as the node does."""
     error = error_of(call, solve)
     assert isinstance(error, SequenceError)
-    return error, replace(call, motions=error.motions, start=at(error.q))
+    return error, replace(call, motions=error.motions, start=at_rest(error.q))
 
 
 def moved_to(call, number, remedy):

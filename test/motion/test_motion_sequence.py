@@ -7,6 +7,7 @@ from functools import cache
 
 from geometry_oracle import model_of
 from motion_checker import Bounds, faults, path_of, states_at
+from motions import at_rest, limits_of
 import numpy as np
 from path_checker import tip_poses
 import pytest
@@ -16,8 +17,7 @@ from ik_node.base.errors import IkNodeError, PathError, Reason
 from ik_node.collision.scene.scene import Scene
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.joint_path.motion_sequence import plan_sequence, SequencedMotion
-from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
-from ik_node.motion.trajectory.trajectory import MotionState
+from ik_node.motion.trajectory.limits import TipLimits
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
@@ -25,7 +25,7 @@ NAME = 'six_axis_arm'
 CHAIN = robots.chain(NAME)
 Q = np.array([0.2, -0.5, 0.9, 0.3, 0.9, -0.2])
 AWAY = Q + [0.4, 0.1, -0.2, 0.3, 0.1, 0.5]
-LIMITS = MotionLimits(CHAIN.lower, CHAIN.upper, CHAIN.velocity, np.full(6, 2.0), np.full(6, 20.0))
+LIMITS = limits_of(CHAIN)
 PERIOD = 0.02
 RADIUS = 0.03
 
@@ -68,7 +68,7 @@ def usual():
 
 def planned(motions, start=Q, solver=None):
     """Return the plan from rest."""
-    start = StartState.from_state(MotionState.at_rest(np.array(start)))
+    start = at_rest(start)
     return plan_sequence(solver or usual(), start, motions, PERIOD)
 
 
@@ -156,8 +156,7 @@ def test_joint_motions_that_are_blended():
 
 def test_a_moving_arm_is_brought_to_rest_first():
     """Then the sequence begins there."""
-    active = plan_point_to_point(
-        CHAIN.joint_names, StartState.from_state(MotionState.at_rest(Q)), AWAY, LIMITS, PERIOD)
+    active = plan_point_to_point(CHAIN.joint_names, at_rest(Q), AWAY, LIMITS, PERIOD)
     start = StartState.from_motion(active, 0.4 * active.duration, 0.05)
     motions = [SequencedMotion(Q, LIMITS), SequencedMotion(AWAY, LIMITS)]
     plan = plan_sequence(usual(), start, motions, PERIOD)

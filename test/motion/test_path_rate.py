@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from answers import tip_jacobian
 from motion_checker import Bounds, faults
+from motions import at_rest, limits_of
 from nightly import samples
 import numpy as np
 import pytest
@@ -14,19 +15,12 @@ import robots
 from ik_node.base.errors import TrajectoryError
 from ik_node.motion.change.path_pace import plan_path_rate
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
-from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.limits import TipLimits
 from ik_node.motion.trajectory.sampling import states_at
-from ik_node.motion.trajectory.trajectory import MotionState
 
 MOTIONS = samples(usual=15, nightly=200)
 PERIOD = 0.02
 LOOK_AHEAD_S = 0.05
-
-
-def limits_of(chain):
-    """Return limits of motions."""
-    ones = np.ones(chain.n)
-    return MotionLimits(chain.lower, chain.upper, 1.2 * ones, 2.0 * ones, 20.0 * ones)
 
 
 def motion(name, rng):
@@ -34,8 +28,8 @@ def motion(name, rng):
     chain = robots.chain(name)
     q, q_goal = robots.random_postures(chain, 2, int(rng.integers(1 << 30)))
     return chain, plan_point_to_point(
-        chain.joint_names, StartState.from_state(MotionState.at_rest(q)), q_goal,
-        limits_of(chain).scaled(0.5), 0.1)
+        chain.joint_names, at_rest(q), q_goal,
+        limits_of(chain, velocity=1.2).scaled(0.5), 0.1)
 
 
 def dense(trajectory):
@@ -56,7 +50,7 @@ def test_slower_and_as_fast_again(name):
     rng, regained = np.random.default_rng(5), 0
     for _ in range(MOTIONS):
         chain, active = motion(name, rng)
-        limits, path = limits_of(chain), dense(active)[:, 0]
+        limits, path = limits_of(chain, velocity=1.2), dense(active)[:, 0]
         start = StartState.from_motion(active, 0.2 * active.duration, LOOK_AHEAD_S)
         slow, ratio = plan_path_rate(chain, active, start, 0.4, limits, PERIOD)
         assert ratio == 0.4 and sound(slow, limits)
@@ -85,7 +79,7 @@ def test_no_faster_than_the_limits():
     chain, active = motion('six_axis_arm', np.random.default_rng(6))
     start = StartState.from_motion(active, 0.2 * active.duration, LOOK_AHEAD_S)
     with pytest.raises(TrajectoryError, match='cannot be changed within the limits'):
-        plan_path_rate(chain, active, start, 2.0, limits_of(chain), PERIOD)
+        plan_path_rate(chain, active, start, 2.0, limits_of(chain, velocity=1.2), PERIOD)
 
 
 @pytest.mark.parametrize('name', ['six_axis_arm', 'panda'])
@@ -94,9 +88,9 @@ def test_motions_at_the_limits_become_slower(name):
     rng, changed = np.random.default_rng(8), 0
     for _ in range(MOTIONS):
         chain, active = motion(name, rng)
-        limits = limits_of(chain)
+        limits = limits_of(chain, velocity=1.2)
         fastest = plan_point_to_point(
-            chain.joint_names, StartState.from_state(MotionState.at_rest(active.start.q)),
+            chain.joint_names, at_rest(active.start.q),
             active.end, limits, 0.1)
         start = StartState.from_motion(fastest, rng.uniform(0.05, 0.6) * fastest.duration,
                                        LOOK_AHEAD_S)
@@ -114,12 +108,9 @@ def test_motions_at_the_limits_become_slower(name):
 def test_as_fast_as_it_can_be(ratio):
     """More than the limits allow is asked for: it becomes nearly as fast as they do."""
     chain = robots.chain('six_axis_arm')
-    ones = np.ones(chain.n)
-    limits = MotionLimits(chain.lower, chain.upper, chain.velocity, 15.0 * ones, 300.0 * ones)
+    limits = limits_of(chain, acceleration=15.0, jerk=300.0)
     q, q_goal = robots.random_postures(chain, 2, 3)
-    active = plan_point_to_point(
-        chain.joint_names, StartState.from_state(MotionState.at_rest(q)), q_goal,
-        limits.slowed(0.4), 0.1)
+    active = plan_point_to_point(chain.joint_names, at_rest(q), q_goal, limits.slowed(0.4), 0.1)
     start = StartState.from_motion(active, 0.15 * active.duration, LOOK_AHEAD_S)
     fast, reached = plan_path_rate(chain, active, start, ratio, limits, PERIOD)
     assert 1.5 < reached <= ratio and sound(fast, limits)
@@ -130,7 +121,7 @@ def test_the_tip_keeps_its_speed():
     """By Pinocchio's Jacobian: as fast as the tip may be, not as fast as is wanted."""
     chain, active = motion('six_axis_arm', np.random.default_rng(9))
     start = StartState.from_motion(active, 0.1 * active.duration, LOOK_AHEAD_S)
-    slow, _ = plan_path_rate(chain, active, start, 0.2, limits_of(chain), PERIOD)
+    slow, _ = plan_path_rate(chain, active, start, 0.2, limits_of(chain, velocity=1.2), PERIOD)
 
     def fastest(trajectory):
         return max(np.linalg.norm((tip_jacobian('six_axis_arm', q) @ qd)[:3])
@@ -140,7 +131,7 @@ def test_the_tip_keeps_its_speed():
     rest = states_at(slow, np.linspace(start.elapsed, slow.duration, 200))
     speed = 1.5 * max(np.linalg.norm((tip_jacobian('six_axis_arm', q) @ qd)[:3])
                       for q, qd, _ in rest)
-    limits = replace(limits_of(chain), tip=TipLimits(speed=speed))
+    limits = replace(limits_of(chain, velocity=1.2), tip=TipLimits(speed=speed))
     fast, ratio = plan_path_rate(chain, slow, start, 3.0, limits, PERIOD)
     assert 1.1 < ratio < 1.6 and fastest(fast) < speed * (1.0 + 1e-3)
 
@@ -148,10 +139,10 @@ def test_the_tip_keeps_its_speed():
 def test_when_there_is_nothing_to_change():
     """A motion at its end, one that is not followed, and a change that is too small."""
     chain, active = motion('six_axis_arm', np.random.default_rng(7))
-    limits = limits_of(chain)
+    limits = limits_of(chain, velocity=1.2)
     late = StartState.from_motion(active, active.duration - 0.1, LOOK_AHEAD_S)
     with pytest.raises(TrajectoryError, match='over before'):
         plan_path_rate(chain, active, late, 0.5, limits, PERIOD)
-    rest = StartState.from_state(MotionState.at_rest(active.end))
+    rest = at_rest(active.end)
     with pytest.raises(TrajectoryError, match='not known'):
         plan_path_rate(chain, active, rest, 0.5, limits, PERIOD)

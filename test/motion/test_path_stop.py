@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from geometry_oracle import model_of
 from motion_checker import Bounds, faults
+from motions import at_rest, limits_of
 from nightly import samples
 import numpy as np
 import pytest
@@ -19,7 +20,6 @@ from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop,
 from ik_node.motion.trajectory.interpolation import segments
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.sampling import states_at
-from ik_node.motion.trajectory.trajectory import MotionState
 
 MOTIONS = samples(usual=15, nightly=200)
 PERIOD = 0.02
@@ -29,12 +29,9 @@ JERK_SHARE = 1.5  # of the limit, which quintics have where the jerk switches be
 def motion(name, rng):
     """Return a chain, limits, and a motion from rest between two random postures."""
     chain = robots.chain(name)
-    n = chain.n
-    limits = MotionLimits(chain.lower, chain.upper, np.full(n, 1.2), np.full(n, 2.0),
-                          np.full(n, 20.0))
+    limits = limits_of(chain, 1.2)
     q, q_goal = robots.random_postures(chain, 2, int(rng.integers(1 << 30)))
-    return limits, plan_point_to_point(
-        chain.joint_names, StartState.from_state(MotionState.at_rest(q)), q_goal, limits, 0.1)
+    return limits, plan_point_to_point(chain.joint_names, at_rest(q), q_goal, limits, 0.1)
 
 
 def positions(trajectory, begin=0.0):
@@ -67,8 +64,8 @@ def test_it_stays_on_the_path_within_the_limits(name):
 def test_in_the_midst_of_a_long_motion_it_is_nearly_as_fast_as_any():
     """While nothing accelerates, the ramp begins at once; the path is left by the other one."""
     limits = MotionLimits(*(np.full(2, value) for value in (-90.0, 90.0, 1.0, 2.0, 20.0)))
-    active = plan_point_to_point(('a', 'b'), StartState.from_state(MotionState.at_rest(
-        np.zeros(2))), np.array([20.0, 5.0]), limits, 0.1)
+    active = plan_point_to_point(('a', 'b'), at_rest([0.0, 0.0]), np.array([20.0, 5.0]), limits,
+                                 0.1)
     start = StartState.from_motion(active, 10.0, 0.05)
     ramp, fastest = (plan_path_stop(active, start, limits, PERIOD).trajectory,
                      plan_stop(('a', 'b'), start, limits, PERIOD))

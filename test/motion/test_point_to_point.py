@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import factorial
 
 from motion_checker import Bounds, dense, faults, path_of
+from motions import at_rest, limits_of
 from nightly import samples
 import numpy as np
 import pytest
@@ -444,8 +445,7 @@ def test_velocity_limits_that_change_all_the_time():
     rng = np.random.default_rng(1)
     chain = robots.chain('six_axis_arm')
     away = np.array([1.8, 0.1, -0.6, 0.3, 1.2, 0.5])
-    limits = MotionLimits(chain.lower, chain.upper, chain.velocity, np.full(6, 10.0),
-                          np.full(6, 200.0))
+    limits = limits_of(chain, acceleration=10.0, jerk=200.0)
     names, motion = chain.joint_names, None
     for _ in range(samples(usual=800, nightly=20_000)):
         if motion is None or motion.duration < 0.2:
@@ -466,11 +466,10 @@ def test_velocity_limits_that_change_all_the_time():
 def test_a_slow_motion_from_a_faster_begin():
     """What is spread over a long motion takes no velocity beyond its limit."""
     chain, ones, rng = robots.chain('six_axis_arm'), np.ones(6), np.random.default_rng(0)
-    fast = MotionLimits(chain.lower, chain.upper, 0.1 * chain.velocity, 10.0 * ones, 200.0 * ones)
+    fast = limits_of(chain, 0.1 * chain.velocity, acceleration=10.0, jerk=200.0)
     slow = replace(fast, velocity=0.01 * ones)
     for seed in range(30):
         q = robots.random_postures(chain, 3, seed)
-        motion = plan_point_to_point(chain.joint_names, StartState.from_state(
-            MotionState.at_rest(q[0])), q[1], fast, 0.1)
+        motion = plan_point_to_point(chain.joint_names, at_rest(q[0]), q[1], fast, 0.1)
         start = StartState.from_motion(motion, rng.uniform(0.1, 0.9) * motion.duration, 0.1)
         validate(plan_point_to_point(chain.joint_names, start, q[2], slow, 0.1), slow)

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+from motions import at_rest, limits_of
 import numpy as np
 import pytest
 import robots
@@ -12,12 +13,12 @@ from ik_node.base.errors import TrajectoryError
 from ik_node.motion.change.active_trajectory import joined_to, require_tip_speed
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.trajectory.interpolation import segments
-from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
+from ik_node.motion.trajectory.limits import TipLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import validate
 
 CHAIN = robots.chain('six_axis_arm')
-LIMITS = MotionLimits(CHAIN.lower, CHAIN.upper, CHAIN.velocity, np.full(6, 5.0), np.full(6, 50.0))
+LIMITS = limits_of(CHAIN, acceleration=5.0, jerk=50.0)
 HERE, THERE = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0]), np.array([0.5, 0.1, 0.3, 0.4, 0.7, -0.6])
 TOLERANCE = 0.02
 
@@ -25,19 +26,14 @@ TOLERANCE = 0.02
 @pytest.fixture(scope='module')
 def planned():
     """Return a motion that was planned at half the limits."""
-    return plan_point_to_point(CHAIN.joint_names, StartState.from_state(MotionState.at_rest(HERE)),
+    return plan_point_to_point(CHAIN.joint_names, at_rest(HERE),
                                THERE, LIMITS.scaled(0.5, 0.5), 0.02, CHAIN)
-
-
-def at(q):
-    """Return the start state of an arm at rest."""
-    return StartState.from_state(MotionState.at_rest(q))
 
 
 def test_it_starts_where_the_arm_is_and_ends_where_it_ended(planned):
     """Smoothly: the controller interpolates what was checked, also between the points."""
     q = HERE + np.array([0.01, -0.015, 0.0, 0.004, 0.0, -0.019])
-    joined = joined_to(planned, at(q), TOLERANCE)
+    joined = joined_to(planned, at_rest(q), TOLERANCE)
     validate(joined, LIMITS)
     assert np.array_equal(joined.start.q, q) and joined.start.rests
     assert np.array_equal(joined.end, planned.end) and not joined.qd[-1].any()
@@ -48,7 +44,7 @@ def test_it_starts_where_the_arm_is_and_ends_where_it_ended(planned):
         t = share * planned.duration
         before, after = (_at(trajectory, t) for trajectory in (planned, joined))
         assert after - before == pytest.approx(rest * (q - HERE), abs=1e-9)
-    unchanged = joined_to(planned, at(HERE), TOLERANCE)
+    unchanged = joined_to(planned, at_rest(HERE), TOLERANCE)
     assert np.array_equal(unchanged.q, planned.q)
 
 
@@ -57,7 +53,7 @@ def test_it_ends_at_rest_whatever_its_duration(planned):
     for factor in np.random.default_rng(0).uniform(1.0, 3.0, 20):
         slower = replace(planned, times=factor * planned.times, qd=planned.qd / factor,
                          qdd=planned.qdd / factor**2)
-        joined = joined_to(slower, at(HERE + 0.01), TOLERANCE)
+        joined = joined_to(slower, at_rest(HERE + 0.01), TOLERANCE)
         validate(joined, LIMITS)
         assert np.array_equal(joined.end, planned.end)
 
@@ -73,10 +69,10 @@ def test_it_is_refused_from_elsewhere_and_in_motion(planned):
     """With the joint, and both positions."""
     with pytest.raises(TrajectoryError, match="starts with 'joint_2' at 0.3, but the arm has it "
                                               'at 0.33; plan again'):
-        joined_to(planned, at(HERE + [0.0, 0.03, 0.0, 0.0, 0.0, 0.0]), TOLERANCE)
+        joined_to(planned, at_rest(HERE + [0.0, 0.03, 0.0, 0.0, 0.0, 0.0]), TOLERANCE)
     moving = replace(planned, start=MotionState(HERE, np.full(6, 0.1), np.zeros(6)))
     with pytest.raises(TrajectoryError, match='starts in motion'):
-        joined_to(moving, at(HERE), TOLERANCE)
+        joined_to(moving, at_rest(HERE), TOLERANCE)
     # The splice point alone may be at rest: the motion before would be cut off.
     ending = StartState.from_motion(planned, planned.duration - 0.05, 0.2)
     assert ending.splice.rests and not ending.initial.rests
@@ -92,4 +88,4 @@ def test_the_tip_keeps_its_speeds(planned, tip):
         require_tip_speed(CHAIN, TipLimits(**tip), planned)
     slow = replace(LIMITS.scaled(0.5, 0.5), tip=TipLimits(**tip))
     require_tip_speed(CHAIN, slow.tip, plan_point_to_point(
-        CHAIN.joint_names, at(HERE), THERE, slow, 0.02, CHAIN))
+        CHAIN.joint_names, at_rest(HERE), THERE, slow, 0.02, CHAIN))

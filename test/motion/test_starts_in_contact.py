@@ -12,6 +12,7 @@ from time import thread_time
 
 from geometry_oracle import bodies_of, model_of, Oracle
 from motion_checker import dense, path_of
+from motions import at_rest, limits_of
 from nightly import each_once, samples
 import numpy as np
 import pytest
@@ -32,7 +33,6 @@ from ik_node.motion.detour import plan_detour
 from ik_node.motion.direct.point_to_point import plan_point_to_point, require_free, StartState
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.jog import JogCommand
-from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 
 ARMS = 'six_axis_arm', 'ur5', 'panda'
@@ -41,17 +41,6 @@ MARGIN_M = 0.005
 ORACLE_ERROR_M = 2e-5  # of coal's depth
 SEARCH_S = 2.0
 DEPTHS_M = 0.0, 1e-6, 1e-4, 1e-3, 5e-3, 0.02
-
-
-def at_rest(q):
-    """Return the start of a motion from rest."""
-    return StartState.from_state(MotionState.at_rest(np.array(q, dtype=float)))
-
-
-def limits_of(chain):
-    """Return limits that are equal for all joints."""
-    ones = np.ones(chain.n)
-    return MotionLimits(chain.lower, chain.upper, 2.0 * ones, 4.0 * ones, 40.0 * ones)
 
 
 def until(end):
@@ -122,7 +111,7 @@ def is_exit(model, oracle, q, q_free):
 def test_nothing_goes_deeper_and_exits_are_found(name, shape):
     """Direct motions and detours from starts that are 0 to 20 mm deep."""
     chain, rng = robots.chain(name), np.random.default_rng(ARMS.index(name))
-    limits, found, exits, direct = limits_of(chain), 0, 0, 0
+    limits, found, exits, direct = limits_of(chain, 2.0, 4.0, 40.0), 0, 0, 0
     bare = model_of(name, margin=MARGIN_M)
     for trial in range(samples(usual=6, nightly=60)):
         q = robots.random_postures(chain, 1, 100 + trial)[0]
@@ -218,7 +207,7 @@ def test_a_joint_that_moves_nearby_is_waited_for():
     tree = parse_urdf(TWO_ARMS.read_text(encoding='utf-8'))
     chain, rng = make_chain(tree, 'base_link', 'left_tool'), np.random.default_rng(9)
     model = CollisionModel(chain, tree, arm_bodies(tree).bodies, margin=MARGIN_M)
-    limits, count = limits_of(chain), 0
+    limits, count = limits_of(chain, 2.0, 4.0, 40.0), 0
     for q in robots.random_postures(chain, 300, 10):
         others = {name: rng.uniform(-1.0, 1.0) for name in model.other_joints}
         wide, rest = (model.with_others({name: OtherJoint(value, room) for name, value

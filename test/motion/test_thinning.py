@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from motion_checker import Bounds, dense, faults, path_of
+from motions import at_rest, limits_of
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -15,12 +16,10 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
 from ik_node.motion.change.thinning import levers_of, thinned
-from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import plan_path
-from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.sampling import states_at
-from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import require_jerk
 from ik_node.solver.solver import Solver
 
@@ -29,7 +28,7 @@ CHAIN = make_chain(read_urdf(ARM))
 MODEL = pin.buildModelFromUrdf(str(ARM))
 DATA = MODEL.createData()
 TIP = MODEL.getFrameId('tool0')
-LIMITS = MotionLimits(CHAIN.lower, CHAIN.upper, CHAIN.velocity, np.full(6, 2.0), np.full(6, 20.0))
+LIMITS = limits_of(CHAIN)
 BOUNDS = Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity, LIMITS.acceleration, None)
 READY = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0])
 DEVIATION = 5e-5
@@ -67,7 +66,7 @@ def square():
         corner = T.copy()
         corner[:3, 3] += step
         poses.append(corner)
-    return plan_path(Solver(CHAIN), StartState.from_state(MotionState.at_rest(READY)), poses,
+    return plan_path(Solver(CHAIN), at_rest(READY), poses,
                      LIMITS.scaled(velocity=0.2), PathOptions()).trajectory
 
 
@@ -99,8 +98,7 @@ def test_a_motion_to_a_goal():
     """Points on one polynomial are left out without any deviation, and the jerk stays limited."""
     q = np.array([2.5, -0.9, 0.7, 1.5, -1.0, 2.0])
     slow = LIMITS.scaled(velocity=0.05)
-    motion = plan_point_to_point(CHAIN.joint_names, StartState.from_state(
-        MotionState.at_rest(READY)), q, slow, 0.1)
+    motion = plan_point_to_point(CHAIN.joint_names, at_rest(READY), q, slow, 0.1)
     fewer = thinned(motion, len(motion.times) // 2, LEVERS, DEVIATION, slow)
     assert len(fewer.times) <= len(motion.times) // 2
     require_jerk(fewer, slow)

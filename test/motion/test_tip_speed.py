@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hypothesis import given, HealthCheck, settings, strategies as st
 from motion_checker import Bounds, dense, faults, path_of
+from motions import at_rest, limits_of
 from nightly import samples
 import numpy as np
 import pinocchio as pin
@@ -29,7 +30,7 @@ MODEL = pin.buildModelFromUrdf(str(ARM))
 DATA = MODEL.createData()
 TIP = MODEL.getFrameId('tool0')
 PERIOD = 0.05
-LIMITS = MotionLimits(CHAIN.lower, CHAIN.upper, CHAIN.velocity, np.full(6, 6.0), np.full(6, 60.0))
+LIMITS = limits_of(CHAIN, acceleration=6.0, jerk=60.0)
 BOUNDS = Bounds(LIMITS.lower, LIMITS.upper, LIMITS.velocity, LIMITS.acceleration, None)
 
 
@@ -160,7 +161,7 @@ def test_the_tip_path_is_evenly_spaced_in_time(period, far):
     """From the start to the end, by Pinocchio; with no more points than allowed or needed."""
     start = np.array([0.1, 0.3, -0.4, 0.2, 1.0, 0.0])
     trajectory = plan_point_to_point(
-        CHAIN.joint_names, StartState.from_state(MotionState.at_rest(start)), start + far,
+        CHAIN.joint_names, at_rest(start), start + far,
         LIMITS, period)
     points = tip_path(CHAIN, trajectory)
     assert 2 <= len(points) <= min(MAX_TIP_POINTS, 2 + trajectory.duration / 0.01)

@@ -3,14 +3,13 @@
 """How far the tip has come, against Pinocchio and finer samples."""
 
 from motion_checker import dense, path_of
+from motions import at_rest, limits_of
 import numpy as np
 import pytest
 import robots
 
-from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
-from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.motion.direct.point_to_point import plan_point_to_point
 from ik_node.motion.trajectory.sampling import passing_times, TipWay
-from ik_node.motion.trajectory.trajectory import MotionState
 
 START, GOAL = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0]), np.array([1.2, 0.6, -0.1, 0.5, 0.4, 2.0])
 PERIOD = 0.05  # s
@@ -23,9 +22,8 @@ ORACLE = robots.reference('six_axis_arm')
 @pytest.fixture(scope='module')
 def trajectory():
     """Return a motion of about a second."""
-    limits = MotionLimits(ARM.lower, ARM.upper, ARM.velocity, np.full(6, 5.0), np.full(6, 50.0))
-    return plan_point_to_point(ARM.joint_names, StartState.from_state(MotionState.at_rest(START)),
-                               GOAL, limits, PERIOD)
+    limits = limits_of(ARM, acceleration=5.0, jerk=50.0)
+    return plan_point_to_point(ARM.joint_names, at_rest(START), GOAL, limits, PERIOD)
 
 
 def tip_position(q):

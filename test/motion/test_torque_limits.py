@@ -5,6 +5,7 @@
 from dataclasses import replace
 import re
 
+from motions import at_rest
 import numpy as np
 import pytest
 import robots
@@ -14,20 +15,19 @@ from ik_node.base.errors import ParameterError, Reason, TrajectoryError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
-from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point
 from ik_node.motion.direct.torque_limits import effort_limits, TorqueLimits, TorqueOptions
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.trajectory.sampling import states_at
-from ik_node.motion.trajectory.trajectory import MotionState
 
 NAME = 'six_axis_arm'
 CHAIN, TREE = robots.chain(NAME), robots.tree(NAME)
 ONES = np.ones(6)
 LIMITS = MotionLimits(CHAIN.lower, CHAIN.upper, CHAIN.velocity, 15.0 * ONES, 300.0 * ONES)
 READY = np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0])
-REST = StartState.from_state(MotionState.at_rest(READY))
+REST = at_rest(READY)
 FAR = np.array([1.5, 0.9, -0.2, 0.5, 0.4, 1.0])
 CENTRE = 0.0, 0.03, 0.12
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 from hypothesis import given, settings, strategies as st
 from motion_checker import Bounds, faults, path_of, state_at
+from motions import at_rest
 from nightly import samples, usual_first
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from ik_node.motion.change.active_trajectory import ActiveTrajectory, reschedule
 from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop, StartState
 from ik_node.motion.trajectory.controller_rules import UpdatePeriodEstimator
 from ik_node.motion.trajectory.limits import MotionLimits
-from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import validate
 from ik_node.simulation.controller import ControllerOptions, SimulatedController
 
@@ -112,7 +112,7 @@ def plan(start, goal):
 @cache
 def first_motion():
     """Return the motion from rest that the others replace."""
-    return plan(StartState.from_state(MotionState.at_rest(np.zeros(2))), FAR)
+    return plan(at_rest(np.zeros(2)), FAR)
 
 
 def message(trajectory):

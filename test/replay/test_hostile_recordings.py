@@ -8,6 +8,7 @@ import json
 import tracemalloc
 
 from hypothesis import given, settings, strategies as st
+from motions import at_rest, limits_of
 from nightly import samples
 import numpy as np
 import pytest
@@ -28,8 +29,6 @@ from ik_node.motion.requests import (
     SolveRequest,
 )
 from ik_node.motion.tool_path.options import PathOptions
-from ik_node.motion.trajectory.limits import MotionLimits
-from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.replay import load
 from ik_node.replay.answered import answered
 from ik_node.replay.recording import AnsweredGoal, MAX_RECORDING_BYTES, recording_bytes
@@ -45,9 +44,9 @@ DEEP = 200_000  # lists in lists
 @cache
 def good() -> str:
     """Return a recording of some calls."""
-    ones, solver, log = np.ones(6), Solver(CHAIN), []
-    start = StartState.from_state(MotionState.at_rest(READY))
-    limits = MotionLimits(CHAIN.lower, CHAIN.upper, ones, ones, 10.0 * ones)
+    solver, log = Solver(CHAIN), []
+    start = at_rest(READY)
+    limits = limits_of(CHAIN, 1.0, acceleration=1.0, jerk=10.0)
     answered(SolveRequest(Goal(forward_kinematics(CHAIN, READY)), READY[None]), solver, log)
     motion = answered(DirectRequest(start, READY + 0.5, limits, 0.1), solver, log)
     answered(PauseRequest(StartState.from_motion(motion, 0.1, 0.05), motion, limits, 0.1),

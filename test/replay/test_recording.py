@@ -7,6 +7,7 @@ import gzip
 import json
 
 from geometry_oracle import bodies_of, model_of
+from motions import at_rest, limits_of
 import numpy as np
 import pytest
 import robots
@@ -40,8 +41,6 @@ from ik_node.motion.requests import (
     WithinRequest,
 )
 from ik_node.motion.tool_path.options import PathOptions
-from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
-from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.replay import load, recording
 from ik_node.replay.answered import answered, AnsweredRequest, Raised
 from ik_node.replay.json_values import outcome_values
@@ -62,14 +61,7 @@ VALUES = {'number': 7, 'kind': 'pose', 'stamp': '1.5', 'state': 'reached', 'reas
 
 def limits(chain, velocity=2.0, **tip):
     """Return limits that are equal for all joints."""
-    ones = np.ones(chain.n)
-    return MotionLimits(chain.lower, chain.upper, velocity * ones, 4.0 * ones, 40.0 * ones,
-                        TipLimits(**tip))
-
-
-def at(q):
-    """Return the start state of an arm that rests."""
-    return StartState.from_state(MotionState.at_rest(q))
+    return limits_of(chain, velocity, 4.0, 40.0, **tip)
 
 
 def written(path, log, tree=TREE, parameters=None):
@@ -125,7 +117,7 @@ def log():
     solved = answered(SolveRequest(Goal(near), np.array([LEFT, RIGHT])), solver, log)
     assert solved.status is Reason.SOLVED
     away = LEFT + np.array([1.8, 0.0, 0.2, 0.0, 0.0, 0.5])
-    motion = answered(DirectRequest(at(LEFT), away, allowed, PERIOD_S, '; go'), solver, log)
+    motion = answered(DirectRequest(at_rest(LEFT), away, allowed, PERIOD_S, '; go'), solver, log)
     T_post = forward_kinematics(chain, 0.5 * (LEFT + RIGHT))
     for goal, reason in ((Goal.position((3.0, 0.0, 0.0)), Reason.OUT_OF_REACH),
                          (Goal.pointing(T_post), Reason.COLLISION),
@@ -138,11 +130,11 @@ def log():
             cut = Rounds.at_most(1)
             answered(replace(call, rounds=Rounds(cut)), solver, log)
             assert cut.ended and log[-1].request.rounds.ended
-    blocked = DirectRequest(at(LEFT), RIGHT, allowed, PERIOD_S, '; lower the margin')
+    blocked = DirectRequest(at_rest(LEFT), RIGHT, allowed, PERIOD_S, '; lower the margin')
     assert attempted(blocked, solver, log) is None
-    way_round = DetourRequest(at(LEFT), RIGHT, Goal(T_right), allowed, PERIOD_S, Rounds())
+    way_round = DetourRequest(at_rest(LEFT), RIGHT, Goal(T_right), allowed, PERIOD_S, Rounds())
     assert attempted(way_round, solver, log) is not None
-    ended = DetourRequest(at(LEFT), RIGHT, None, allowed, PERIOD_S, Rounds.at_most(0))
+    ended = DetourRequest(at_rest(LEFT), RIGHT, None, allowed, PERIOD_S, Rounds.at_most(0))
     assert attempted(replace(ended, rounds=Rounds(lambda: False)), solver, log) is not None \
         or log[-1].outcome.reason == 'COLLISION'
     upright = PathConstraint.upright(0.05, T_left[2, :3])
@@ -157,21 +149,22 @@ def log():
     assert len(moving.states) and attempted(replace(blocked, start=moving, q_goal=LEFT),
                                             solver, log) is not None
     options = PathOptions(partial=True)
-    line = answered(PathRequest(at(LEFT), (near, T_left), allowed, PathOptions()), solver, log)
+    line = answered(PathRequest(at_rest(LEFT), (near, T_left), allowed, PathOptions()),
+                    solver, log)
     assert line.fraction == 1.0
-    part = answered(PathRequest(at(LEFT), (T_right,), allowed, options), solver, log)
+    part = answered(PathRequest(at_rest(LEFT), (T_right,), allowed, options), solver, log)
     assert part.interruption is not None
     assert attempted(PathRequest(moving, (T_post,), allowed, PathOptions()), solver, log) is None
     assert attempted(PathRequest(at(LEFT), (near,), allowed, PathOptions(), (upright,)), solver,
                      log) is not None
     between = near.copy()
     between[:3, 3] += 0.01, 0.0, 0.0
-    arc = PathRequest(at(LEFT), ArcPoses(T_left, between, near), allowed, options)
+    arc = PathRequest(at_rest(LEFT), ArcPoses(T_left, between, near), allowed, options)
     assert attempted(arc, solver, log) is not None
     far, remedied = near.copy(), []
     far[:3, 3] *= 2.0
-    for refused in (PathRequest(at(LEFT), (near, far), allowed, PathOptions()),
-                    PathRequest(at(LEFT), (T_right,), allowed, options),
+    for refused in (PathRequest(at_rest(LEFT), (near, far), allowed, PathOptions()),
+                    PathRequest(at_rest(LEFT), (T_right,), allowed, options),
                     replace(arc, path=ArcPoses(T_left, between, far), options=PathOptions())):
         assert attempted(replace(refused, options=PathOptions()), solver, log) is None
         remedied.append(len(answered(MotionRemedyRequest(refused, 1, Rounds()), solver, log)))
@@ -182,7 +175,7 @@ def log():
     straight = replace(arc, path=ArcPoses(T_left, T_left, near))
     assert attempted(straight, solver, log) is None
     bend = LEFT + 0.1 * np.array([[1.0, 0, 0, 0, 0, 0], [1, -1, 0, 0, 0, 0], [0, -1, 1, 0, 0, 0]])
-    points = JointPathRequest(at(LEFT), bend, None, allowed, PERIOD_S, 0.01)
+    points = JointPathRequest(at_rest(LEFT), bend, None, allowed, PERIOD_S, 0.01)
     assert attempted(points, solver, log) is not None
     assert attempted(replace(points, q=np.vstack([LEFT, bend]), times=np.arange(4.0)), solver,
                      log) is not None
@@ -190,16 +183,17 @@ def log():
     pause = PauseRequest(StartState.from_motion(motion, 0.1, 0.05), motion, allowed, PERIOD_S)
     stop = attempted(pause, solver, log)
     assert stop is not None
-    assert attempted(ResumeRequest(at(stop.trajectory.end), motion, stop.place, allowed, PERIOD_S),
-                     solver, log) is not None
+    assert attempted(ResumeRequest(at_rest(stop.trajectory.end), motion, stop.place, allowed,
+                                   PERIOD_S), solver, log) is not None
     rate = RateRequest(StartState.from_motion(motion, 0.1, 0.05), motion, 0.5, limits(chain, 3.0),
                        PERIOD_S)
     assert attempted(rate, solver, log) is not None
     assert attempted(replace(rate, ratio=9.0, limits=allowed), solver, log) is None
     wide = limits(chain, 3.0)
     wide = replace(wide, acceleration=2.0 * wide.acceleration, jerk=2.0 * wide.jerk)
-    assert attempted(ReceivedRequest(at(LEFT + 1e-3), motion, 0.01, wide), solver, log) is not None
-    sequence = SequenceRequest(at(LEFT), (
+    assert attempted(ReceivedRequest(at_rest(LEFT + 1e-3), motion, 0.01, wide),
+                     solver, log) is not None
+    sequence = SequenceRequest(at_rest(LEFT), (
         SequencedMotion(LEFT + 0.1, allowed), SequencedMotion(Goal.pointing(T_left), allowed),
         SequencedMotion(Goal(near), allowed, True, None, 0.01),
         SequencedMotion(Goal(T_left), allowed, True, between)), PERIOD_S, PathOptions())
@@ -212,7 +206,7 @@ def log():
     found = answered(MotionRemedyRequest(replace(sequence, motions=blended), 2, Rounds()),
                      solver, log)
     assert found[0].name == 'motion 3, the end of the arc'
-    assert attempted(ReceivedRequest(at(RIGHT), motion, 0.01, allowed), solver, log) is None
+    assert attempted(ReceivedRequest(at_rest(RIGHT), motion, 0.01, allowed), solver, log) is None
     free = Solver(chain, select='first')
     assert answered(SolveRequest(Goal(T_right), LEFT[None]), free, log).success
     return log
@@ -256,7 +250,8 @@ def test_a_search_that_was_ended_ends_again(tmp_path):
         asked.append(1)
         return len(asked) <= 3
 
-    call = DetourRequest(at(LEFT), RIGHT, None, limits(solver.chain), PERIOD_S, Rounds(goes_on))
+    call = DetourRequest(at_rest(LEFT), RIGHT, None, limits(solver.chain), PERIOD_S,
+                         Rounds(goes_on))
     assert attempted(call, solver, log) is None and 'no detour' in log[0].outcome.message
     assert call.rounds.ended and call.rounds.count == 3
     again = load(written(tmp_path / 'goal.json.gz', log)).requests[0]
@@ -346,7 +341,8 @@ def test_a_fault_of_a_planner_is_recorded(monkeypatch, tmp_path):
     with monkeypatch.context() as patched:
         patched.setattr(every, 'plan_point_to_point', faulty)
         with pytest.raises(ZeroDivisionError):
-            answered(DirectRequest(at(LEFT), RIGHT, limits(solver.chain), PERIOD_S), solver, log)
+            answered(DirectRequest(at_rest(LEFT), RIGHT, limits(solver.chain), PERIOD_S),
+                     solver, log)
         assert log[0].outcome == Raised('ZeroDivisionError', 'INTERNAL', 'a fault')
         path = written(tmp_path / 'goal.json.gz', log)
         assert load(path).requests[0].differences() == []

@@ -6,6 +6,7 @@ from math import pi
 
 from following import circle, run, stream
 from harness import ARM, READY, tip
+from motions import at_rest
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -15,7 +16,7 @@ from ik_node.base.errors import ParameterError
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
-from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.limits import PositionLimits
@@ -26,7 +27,7 @@ from ik_node.ros.parameters.tables import IK_NODE
 
 SIX_AXES = make_chain(read_urdf(ARM))
 DEFAULTS = {row.name: row.default for row in IK_NODE}
-START = StartState.from_state(MotionState.at_rest(np.array(READY)))
+START = at_rest(READY)
 
 
 def settings_of(chain=SIX_AXES, **values):

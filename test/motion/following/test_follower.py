@@ -27,6 +27,7 @@ from following import (
 )
 from hypothesis import given, HealthCheck, settings, strategies as st
 from motion_checker import begins_on, Bounds, faults
+from motions import at_rest
 from nightly import samples
 import numpy as np
 import pinocchio as pin
@@ -34,7 +35,7 @@ import pytest
 import robots
 
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
-from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
+from ik_node.motion.direct.point_to_point import plan_point_to_point
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.options import FollowOptions, Phase
 from ik_node.motion.trajectory.interpolation import state_at
@@ -180,8 +181,8 @@ def test_the_active_trajectory_is_left_without_a_step():
     """The new trajectory repeats it until the splice point."""
     name = 'ur5'
     chain, limits = robots.chain(name), limits_of(robots.chain(name))
-    motion = plan_point_to_point(chain.joint_names, StartState.from_state(
-        MotionState.at_rest(HOMES[name])), HOMES[name] + 0.8, limits, 0.02)
+    motion = plan_point_to_point(chain.joint_names, at_rest(HOMES[name]), HOMES[name] + 0.8,
+                                 limits, 0.02)
     active = ActiveTrajectory(motion, 100.0, limits)
     made = Follower(chain, limits, JOINS)
     handover = state_at(motion, 0.4)
@@ -202,8 +203,8 @@ def test_lead_points_keep_the_limits_after_months_of_uptime(uptime):
     """Points of it may be 0.1 ms apart, and after months a float has its seconds to 2 ns."""
     name = 'six_axis_arm'
     chain, limits = robots.chain(name), limits_of(robots.chain(name), 0.5)
-    motion = plan_point_to_point(chain.joint_names, StartState.from_state(
-        MotionState.at_rest(HOMES[name])), HOMES[name] + 0.8, limits, 0.02)
+    motion = plan_point_to_point(chain.joint_names, at_rest(HOMES[name]), HOMES[name] + 0.8,
+                                 limits, 0.02)
     active, close = ActiveTrajectory(motion, uptime + 1.0 / 3.0, limits), 0
     for point in motion.times[3:40]:
         for ahead in (1.2e-4, 1.5e-4, 2e-4, 3e-4):  # until that point
@@ -333,8 +334,7 @@ def test_a_target_behind_a_singularity_is_caught_up_with():
     chain = robots.chain(name)
     limits = limits_of(chain, 0.5)
     motion = plan_point_to_point(
-        chain.joint_names, StartState.from_state(MotionState.at_rest(
-            np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0]))),
+        chain.joint_names, at_rest(np.array([0.0, 0.3, -0.4, 0.0, 1.0, 0.0])),
         np.array([0.927, 0.577, 0.561, 0.0, 0.432, -2.214]), limits, 0.02)
     target = circle(tip(name, HOMES[name]))
     for handover in (0.4, 0.45, 0.5, 0.55, 0.6):

@@ -3,6 +3,7 @@
 """Paths on which the arm would collide."""
 
 from geometry_oracle import bodies_of, model_of, Oracle
+from motions import at_rest, limits_of
 import numpy as np
 import pytest
 import robots
@@ -10,12 +11,9 @@ import robots
 from ik_node.base.errors import PathError, Reason
 from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.plan import BACK_OFF_M, MAX_CELL_M, plan_path
-from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.sampling import states_at
-from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.solver import Solver
 
 NAME = 'six_axis_arm'
@@ -45,10 +43,8 @@ def planned(model, way=WAY_M, **options):
     """Plan the line from READY."""
     goal = forward_kinematics(CHAIN, READY)
     goal[:3, 3] += way
-    ones = np.ones(CHAIN.n)
-    return plan_path(Solver(CHAIN, model), StartState.from_state(MotionState.at_rest(READY)),
-                     [goal], MotionLimits(CHAIN.lower, CHAIN.upper, ones, 2.0 * ones, 20.0 * ones),
-                     PathOptions(**options))
+    return plan_path(Solver(CHAIN, model), at_rest(READY), [goal],
+                     limits_of(CHAIN, velocity=1.0), PathOptions(**options))
 
 
 def test_a_blocked_line_is_refused_with_its_free_share(model):

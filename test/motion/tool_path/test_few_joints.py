@@ -5,6 +5,7 @@
 from functools import lru_cache
 import re
 
+from motions import at_rest, limits_of
 import numpy as np
 import path_checker as checker
 import pinocchio as pin
@@ -13,11 +14,8 @@ import robots
 
 import ik_node
 from ik_node.base.errors import PathError, Reason
-from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path
-from ik_node.motion.trajectory.limits import MotionLimits
-from ik_node.motion.trajectory.trajectory import MotionState
 
 WITHIN = np.array([1e-4, 1e-4])  # m and rad, what a path promises
 RIGHT_ANGLES = ('1.5707963267948966', '1.5708', '1.571')  # as files write right angles
@@ -44,15 +42,6 @@ def five_axes(right_angle):
     ) + '</robot>'
     arm = ik_node.load_urdf(text)
     return arm, ik_node.Solver(arm), robots.Reference(text)
-
-
-def limits_of(arm):
-    return MotionLimits(arm.lower, arm.upper, arm.velocity, np.full(arm.n, 2.0),
-                        np.full(arm.n, 20.0))
-
-
-def at_rest(q):
-    return StartState.from_state(MotionState.at_rest(q))
 
 
 def starts(count):
@@ -118,8 +107,7 @@ def test_a_six_axis_arm_with_a_locked_joint_counts_its_free_joints():
     q = np.array([0.0, -0.5, 0.9, 2e-5, 0.9, 0.0])
     T = robots.reference('six_axis_arm').pose(chain.base_link, chain.tip_link,
                                               dict(zip(chain.joint_names, q.tolist())))
-    limits = MotionLimits(chain.lower, chain.upper, np.full(6, 1.0), np.full(6, 2.0),
-                          np.full(6, 20.0))
+    limits = limits_of(chain, 1.0)
     end = shifted(T, (0.05, 0.0, 0.0))
     trajectory = plan_path(solver, at_rest(q), [end], limits).trajectory
     poses = checker.tip_poses(robots.reference('six_axis_arm'), chain, trajectory.q)

@@ -5,6 +5,7 @@
 from pathlib import Path
 
 from motion_checker import Bounds, dense, faults, path_of
+from motions import at_rest, limits_of
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -13,12 +14,9 @@ from ik_node.base.errors import ParameterError, PathError, Reason
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
-from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.tool_path.path import ToolPath
 from ik_node.motion.tool_path.plan import plan_path
-from ik_node.motion.trajectory.limits import MotionLimits
-from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.solver import Solver
 
 ARM = Path(__file__).parents[3] / 'urdf/six_axis_arm.urdf'
@@ -32,14 +30,13 @@ ALLOWED = 1e-4
 def planned(tip, step, free, turn=(0.0, 0.0, 0.0), **options):
     """Return the motion along a line from READY by a step (m) and a turn (rad), and its ends."""
     chain = make_chain(TREE, 'base_link', tip)
-    limits = MotionLimits(chain.lower, chain.upper, chain.velocity, np.full(chain.n, 2.0),
-                          np.full(chain.n, 20.0))
+    limits = limits_of(chain)
     q = READY[:chain.n]
     begin = forward_kinematics(chain, q)
     end = begin.copy()
     end[:3, 3] += step
     end[:3, :3] = end[:3, :3] @ pin.exp3(np.array(turn))
-    plan = plan_path(Solver(chain, **options), StartState.from_state(MotionState.at_rest(q)),
+    plan = plan_path(Solver(chain, **options), at_rest(q),
                      [end], limits, PathOptions(free_axes=free))
     assert not faults(plan.trajectory, Bounds(
         limits.lower, limits.upper, limits.velocity, limits.acceleration, None))
@@ -89,14 +86,13 @@ def test_an_arm_of_five_axes():
 def test_arcs_and_corners(way):
     """On each the position is kept, and the axis about which an arm of five axes is turned."""
     chain = make_chain(TREE, 'base_link', 'link_5')
-    limits = MotionLimits(chain.lower, chain.upper, chain.velocity, np.full(5, 2.0),
-                          np.full(5, 20.0))
+    limits = limits_of(chain)
     q = READY[:5]
     poses = [forward_kinematics(chain, q) for _ in range(3)]
     poses[1][:3, 3] += 0.0, -0.08, 0.03
     poses[2][:3, 3] += 0.0, -0.15, 0.0
     path = ToolPath.arc(*poses) if way == 'arc' else poses
-    start = StartState.from_state(MotionState.at_rest(q))
+    start = at_rest(q)
     with pytest.raises(PathError, match='unless path.free_axes frees it'):
         plan_path(Solver(chain), start, path, limits)
     plan = plan_path(Solver(chain), start, path, limits, PathOptions(free_axes=('rz',)))
@@ -130,8 +126,7 @@ def test_arcs_and_corners(way):
 def test_turns_about_free_axes_alone(where, free):
     """They are no motion, and nothing of the path is lost with them."""
     chain = make_chain(TREE, 'base_link', 'tool0')
-    limits = MotionLimits(chain.lower, chain.upper, chain.velocity, np.full(6, 2.0),
-                          np.full(6, 20.0))
+    limits = limits_of(chain)
     begin = forward_kinematics(chain, READY)
 
     def pose(step, turn):
@@ -149,7 +144,7 @@ def test_turns_about_free_axes_alone(where, free):
              'each': [pose(place, turned) for place in ((0.0, 0.0, 0.0), one, other)
                       for turned in (turn, (0.0, 0.0, 0.0), turn)]}[where]
     path = ToolPath.arc(*poses) if where == 'first of an arc' else poses
-    start = StartState.from_state(MotionState.at_rest(READY))
+    start = at_rest(READY)
     plan = plan_path(Solver(chain), start, path, limits, PathOptions(blend_radius=0.01,
                                                                      free_axes=free))
     assert plan.fraction == 1.0 and max(plan.deviation) < ALLOWED

@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import inf, nan, pi
 
 from hypothesis import assume, given, settings, strategies as st
+from motions import at_rest
 from nightly import samples
 import numpy as np
 import path_checker as checker
@@ -46,10 +47,6 @@ def limits_of(name):
 
 def tip(name, q):
     return checker.tip_poses(robots.reference(name), robots.chain(name), [q])[0]
-
-
-def at_rest(q):
-    return StartState.from_state(MotionState.at_rest(np.array(q, dtype=float)))
 
 
 def moved(T, offset=(0.0, 0.0, 0.0), rotation_vector=(0.0, 0.0, 0.0)):
