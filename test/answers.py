@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import robots
+from robots import tip_pose
 
 from ik_node.base.errors import Reason
 from ik_node.solver.goal import Goal
@@ -23,13 +24,6 @@ FREE = float('inf')
 def solver(name, **options):
     """Return a patient solver of an arm."""
     return Solver(robots.chain(name), **PATIENT, **options)
-
-
-def tip_pose(name, q):
-    """Return the pose (4, 4) of the tip."""
-    chain = robots.chain(name)
-    return robots.reference(name).pose(chain.base_link, chain.tip_link,
-                                       robots.positions(chain, q))
 
 
 def tip_jacobian(name, q):

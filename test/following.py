@@ -14,6 +14,7 @@ from ik_node.motion.following.options import FollowOptions
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 
+tip = robots.tip_pose
 STATE_SLACK = 1e-7  # SI units, for rounding
 # Postures in whose surroundings the tip can go round a circle of 0.2 m.
 HOMES = {
@@ -36,13 +37,6 @@ def follower(name, options=FollowOptions(), limits=None, q=None):
     made = Follower(chain, limits or limits_of(chain), options)
     made.begin(MotionState.at_rest(HOMES[name] if q is None else q), 0.0)
     return made
-
-
-def tip(name, q):
-    """Return the pose (4, 4) of the tip by Pinocchio."""
-    chain = robots.chain(name)
-    return robots.reference(name).pose(chain.base_link, chain.tip_link,
-                                       robots.positions(chain, q))
 
 
 def shifted(T, x=0.0, y=0.0, z=0.0):

@@ -193,6 +193,20 @@ def positions(robot: Chain, q: np.ndarray) -> dict[str, float]:
     return dict(zip(robot.joint_names, map(float, q)))
 
 
+def tip_pose(name: str, q: np.ndarray) -> np.ndarray:
+    """Return the pose (4, 4) of the tip of an arm at joint positions (n,), by Pinocchio."""
+    robot = chain(name)
+    return reference(name).pose(robot.base_link, robot.tip_link, positions(robot, q))
+
+
+def random_pose(rng: np.random.Generator, reach: float = 0.4) -> np.ndarray:
+    """Return a pose (4, 4) within a box, m, in any orientation."""
+    T = np.eye(4)
+    T[:3, :3] = pin.exp3(rng.normal(size=3))
+    T[:3, 3] = rng.uniform(-reach, reach, 3)
+    return T
+
+
 def random_postures(robot: Chain, count: int, seed: int) -> np.ndarray:
     """Return joint positions inside the limits, one turn for continuous joints, (count, n)."""
     lower = np.where(np.isfinite(robot.lower), robot.lower, -np.pi)
@@ -242,6 +256,11 @@ SKEW = """
   </joint>
 </robot>
 """
+
+
+def skew_chain() -> Chain:
+    """Return the chain of SKEW."""
+    return make_chain(parse_urdf(SKEW.encode()), 'base', 'tip')
 
 
 def skew_positions(q: np.ndarray) -> dict[str, float]:

@@ -9,14 +9,7 @@ from pathlib import Path
 from kept import kept
 import pytest
 
-from ik_node.collision.meshes import (
-    convex,
-    hollows,
-    mesh_cuts,
-    mesh_parts,
-    mesh_triangles,
-    walls,
-)
+from ik_node.collision.meshes import convex, hollows, mesh_cuts, mesh_parts, mesh_triangles, walls
 
 PACKAGES = 'numpy', 'scipy', 'trimesh'  # that hulls depend on, beside the code and the mesh
 

@@ -96,8 +96,7 @@ def test_nothing_is_skipped_between_samples():
     chain = robots.chain(name)
     scene = Scene(chain.base_link, robots.tree(name).links)
     q = np.array([0.6, 0.3, -0.4, 0.0, 1.0, 0.0])
-    there = robots.reference(name).pose(chain.base_link, chain.tip_link,
-                                        robots.positions(chain, q))
+    there = robots.tip_pose(name, q)
     T = np.eye(4)
     T[:3, 3] = there[:3, 3]
     scene.add_box('sheet', (1e-4, 1e-4, 0.01), T)
@@ -117,8 +116,7 @@ def test_a_start_that_is_too_near_may_move_out_and_not_in():
     bare = model_of(name)
     for distance, name_of in ((0.004, 'near'), (-0.01, 'touching')):
         scene = Scene(chain.base_link, robots.tree(name).links)
-        tip = robots.reference(name).pose(chain.base_link, chain.tip_link,
-                                          robots.positions(chain, q))
+        tip = robots.tip_pose(name, q)
         # A half-space beside the tip: in its way as the first joint turns on.
         side = CollisionModel(chain, robots.tree(name), [
             body for body in bodies_of(name) if body.name == 'link_6'])

@@ -14,12 +14,7 @@ from nightly import usual_first
 import pytest
 
 from ik_node.base.errors import ParameterError
-from ik_node.base.system import (
-    how_to_install,
-    ROS_BY_APT_ALONE,
-    ROS_MODULES_ON_PYPI,
-    ROS_ON_PYPI,
-)
+from ik_node.base.system import how_to_install, ROS_BY_APT_ALONE, ROS_MODULES_ON_PYPI, ROS_ON_PYPI
 from ik_node.ros.action_client import TrajectoryAction
 
 ROOT = Path(__file__).parents[2]

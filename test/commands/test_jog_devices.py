@@ -5,14 +5,7 @@
 import pytest
 
 from ik_node.tools.arguments.jog import axis_table, parse
-from ik_node.tools.jog import (
-    DEVICE_HOLD_S,
-    Joystick,
-    KEY_HELP,
-    KEY_HOLD_S,
-    KEY_MOTIONS,
-    Keyboard,
-)
+from ik_node.tools.jog import DEVICE_HOLD_S, Joystick, KEY_HELP, KEY_HOLD_S, KEY_MOTIONS, Keyboard
 
 
 def gamepad(**more):

@@ -287,7 +287,7 @@ def test_a_leader_off_the_path(factor, lower, upper):
 
 def test_the_skew_arm():
     """Four coordinates move six joints."""
-    chain = make_chain(parse_urdf(robots.SKEW), 'base', 'tip')
+    chain = robots.skew_chain()
     assert chain.joint_names == ('turn', 'slide', 'bend', 'roll')
     assert chain.continuous.tolist() == [True, False, False, False]
     assert chain.revolute.tolist() == [True, False, True, True]
@@ -299,7 +299,7 @@ def test_the_skew_arm():
 
 def test_narrower_limits():
     """A limit of the URDF remains where another is wider; a continuous joint becomes limited."""
-    chain = make_chain(parse_urdf(robots.SKEW), 'base', 'tip')
+    chain = robots.skew_chain()
     lower = np.maximum(chain.lower, -0.1)
     narrow = chain.with_limits([-1.0, -9.0, -0.1, -9.0], [2.0, 9.0, 9.0, 0.2])
     assert narrow.lower.tolist() == [-1.0, chain.lower[1], lower[2], chain.lower[3]]
@@ -324,7 +324,7 @@ def test_missing_velocity_limits():
 @pytest.mark.parametrize('name', [*robots.cases(), 'skew'])
 def test_offsets_in_the_table_rotate_about_x_only(name):
     """For revolute joints after the first row; axes and origins do not change."""
-    chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip') if name == 'skew' \
+    chain = robots.skew_chain() if name == 'skew' \
         else robots.chain(name)
     revolute = [k for k in range(1, len(chain.joints)) if not chain.joints[k, 0]]
     for k in revolute:

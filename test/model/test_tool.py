@@ -21,9 +21,7 @@ ARMS = 'ur5', 'panda', 'kinova', 'six_axis_arm'
 
 def link_pose(name, q):
     """Return the pose of the tip link by Pinocchio."""
-    chain = robots.chain(name)
-    return pin.SE3(robots.reference(name).pose(chain.base_link, chain.tip_link,
-                                               robots.positions(chain, q)))
+    return pin.SE3(robots.tip_pose(name, q))
 
 
 @pytest.mark.parametrize('name', ARMS)

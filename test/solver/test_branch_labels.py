@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.model.chain import make_chain
-from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.result import branch_labels
 from ik_node.solver.solver import Solver
 
@@ -125,7 +123,7 @@ def test_arms_with_seven_axes_have_no_labels(name):
 
 def test_an_arm_of_another_shape_has_no_labels():
     """An arm with four joints, skew axes and a prismatic joint."""
-    chain = make_chain(parse_urdf(robots.SKEW), 'base', 'tip')
+    chain = robots.skew_chain()
     T = robots.Reference(robots.SKEW).pose('base', 'tip', robots.skew_positions(np.zeros(4)))
     result = Solver(chain, **PATIENT).solve(T)
     assert result.success and result.labels == {}

@@ -453,8 +453,7 @@ def test_a_straight_wrist_whose_nearest_sum_is_beyond_the_limits(side):
     chain = chain.with_limits(-narrow, narrow)
     arm = Solver(chain, select='nearest')
     q = np.array([0.3, -1.0, 1.2, -side, 0.0, -side])
-    T = robots.reference('six_axis_arm').pose(chain.base_link, chain.tip_link,
-                                              robots.positions(chain, q))
+    T = robots.tip_pose('six_axis_arm', q)
     seed = q + np.array([0.0, 0.0, 0.0, 3.0 * side, 0.0, 3.0 * side])
     found = arm.tables.branches(T, seed)[:, -6:]
     assert any(np.abs((other - q)[[0, 1, 2, 4]]).max() < SAME

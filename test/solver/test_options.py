@@ -11,8 +11,6 @@ import pytest
 import robots
 
 from ik_node.base.errors import ParameterError, Reason
-from ik_node.model.chain import make_chain
-from ik_node.model.description.urdf import parse_urdf
 from ik_node.model.joints import one_per_joint
 from ik_node.solver.goal import Goal
 from ik_node.solver.options import OptionValues, SolverOptions
@@ -197,7 +195,7 @@ def test_integers_of_any_type_are_accepted():
 def test_manipulability_needs_six_joints():
     """The measure needs all six motions of the tip."""
     with pytest.raises(ParameterError, match='six joints'):
-        Solver(make_chain(parse_urdf(robots.SKEW), 'base', 'tip'), manipulability_gain=1.0)
+        Solver(robots.skew_chain(), manipulability_gain=1.0)
 
 
 def test_compiling_is_announced(caplog):

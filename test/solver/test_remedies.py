@@ -18,8 +18,6 @@ from ik_node.base.errors import Reason
 from ik_node.base.se3 import pose, rotation_about
 from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.scene.scene import Scene
-from ik_node.model.chain import make_chain
-from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.solver.remedy import OtherOption, remedy_values, Shift, Turn, WiderLimit, with_best
 from ik_node.solver.remedy_search import remedies_of
@@ -338,7 +336,7 @@ def test_the_reach_among_obstacles():
 def test_any_goal_of_any_arm():
     """Nothing is raised, and nothing untrue is said, of arms and options of all kinds."""
     rng, told = np.random.default_rng(9), 0
-    skew = make_chain(parse_urdf(robots.SKEW), 'base', 'tip')
+    skew = robots.skew_chain()
     chains = [skew, *(robots.chain(name) for name in ('kinova', 'pr2', 'so101', 'z1'))]
     for k in range(samples(usual=60, nightly=3000)):
         chain = chains[k % len(chains)]

@@ -19,8 +19,6 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.model.chain import make_chain
-from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
@@ -180,7 +178,7 @@ def test_a_seed_that_solves_the_goal_takes_no_step():
 
 def test_an_arm_with_mimic_skew_and_prismatic_joints_is_solved():
     """Fewer than six joints, prismatic and mimic joints: reachable poses are solved."""
-    chain = make_chain(parse_urdf(robots.SKEW), 'base', 'tip')
+    chain = robots.skew_chain()
     reference = robots.Reference(robots.SKEW)
     skew = Solver(chain, **PATIENT)
     seeds = robots.random_postures(chain, 200, 26)

@@ -170,7 +170,7 @@ def test_a_joint_beyond_its_limit(name):
 
 def test_a_prismatic_joint_beyond_its_limit():
     """The joint is named as at its limit; only revolute joints are tried without limits."""
-    chain, reference = make_chain(parse_urdf(robots.SKEW), 'base', 'tip'), \
+    chain, reference = robots.skew_chain(), \
         robots.Reference(robots.SKEW)
     q = np.array([0.3, 0.7, 0.4, -0.5])  # 'slide' ends at 0.6
     T = reference.pose('base', 'tip', robots.skew_positions(q))

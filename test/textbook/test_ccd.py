@@ -9,9 +9,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import robots
+from robots import random_pose, skew_chain
 
-from ik_node.model.chain import make_chain
-from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.ccd import best_position, ccd, nearest_allowed
 from ik_node.textbook.options import ClassicOptions, Limits
@@ -23,10 +22,6 @@ LENGTH = 0.3
 POSE = (0.0,) * 6
 POSITION = (0.0, 0.0, 0.0, INF, INF, INF)
 ORIENTATION = (INF, INF, INF, 0.0, 0.0, 0.0)
-
-
-def skew_chain():
-    return make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
 
 
 def geared_chain():
@@ -42,13 +37,6 @@ def geared_skew_chain():
     factors = chain.factors.copy()
     factors[chain.joints[:, 1] == 1] = -0.5, 0.1
     return replace(chain, factors=factors)
-
-
-def random_pose(rng):
-    T = np.eye(4)
-    T[:3, :3] = pin.exp3(rng.normal(size=3))
-    T[:3, 3] = rng.uniform(-0.4, 0.4, 3)
-    return T
 
 
 def problem_of(chain, goal):
@@ -165,8 +153,7 @@ def test_a_sweep_goes_from_the_tip_to_the_base():
     q = robots.random_postures(chain, 1, 1)[0]
     turned = q.copy()
     turned[5] += 0.7
-    T = robots.reference('ur5').pose(chain.base_link, chain.tip_link,
-                                     robots.positions(chain, turned))
+    T = robots.tip_pose('ur5', turned)
     problem = problem_of(chain, Goal(T))
     assert next(ccd(problem, problem.at(q), ClassicOptions())).x == pytest.approx(turned)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import robots
+from robots import tip_pose
 
 from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions
@@ -23,12 +24,6 @@ from ik_node.tools.compare.compare_runs import (
 )
 
 FAST = ['pseudo_inverse', 'damped_least_squares']
-
-
-def tip_pose(name, q):
-    chain = robots.chain(name)
-    return robots.reference(name).pose(chain.base_link, chain.tip_link,
-                                       robots.positions(chain, q))
 
 
 # ---- goals and runs -----------------------------------------------------------------

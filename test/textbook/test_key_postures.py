@@ -31,12 +31,6 @@ from ik_node.textbook.task import Task
 ALONE = ClassicOptions(max_iterations=1)
 
 
-def pose_of(name, q):
-    chain = robots.chain(name)
-    return robots.reference(name).pose(chain.base_link, chain.tip_link,
-                                       robots.positions(chain, q))
-
-
 def matrix(row):
     """Return a row of 12 as a matrix (4, 4)."""
     T = np.eye(4)
@@ -58,7 +52,7 @@ def test_the_solved_poses_are_solved(name):
     assert 0.95 * SOLVED_POSE_COUNT < len(known.poses) <= SOLVED_POSE_COUNT
     assert (known.postures >= chain.lower).all() and (known.postures <= chain.upper).all()
     for row, q in list(zip(known.poses, known.postures))[::60]:
-        assert max(error(pose_of(name, q), matrix(row))) < 2e-6
+        assert max(error(robots.tip_pose(name, q), matrix(row))) < 2e-6
     assert solved_poses(arm_key(robots.chain(name))) is known
     narrow = chain.with_limits(upper=chain.upper - 0.1)
     assert arm_key(narrow) != arm_key(chain)
@@ -67,7 +61,7 @@ def test_the_solved_poses_are_solved(name):
 def test_differences_of_poses():
     """By Pinocchio's logarithm, and 0 for the goal itself."""
     Q = robots.random_postures(robots.chain('ur5'), 20, 3)
-    T = [pose_of('ur5', q) for q in Q]
+    T = [robots.tip_pose('ur5', q) for q in Q]
     rows = np.array([np.concatenate([each[:3, :3].ravel(), each[:3, 3]]) for each in T])
     away = pose_differences(rows, rows[4], 0.3)
     for each, difference in zip(T, away):
@@ -87,9 +81,9 @@ def test_between_the_keys(name):
         assert q == pytest.approx(known.postures[k], abs=1e-6)
     mine, nearest = [], []
     for q in robots.random_postures(chain, 40, 11):
-        T = pose_of(name, q)
+        T = robots.tip_pose(name, q)
         attempt = descend('key_postures', chain, Goal(T), chain.middle, ALONE)
-        mine.append(error(pose_of(name, attempt.q), T))
+        mine.append(error(robots.tip_pose(name, attempt.q), T))
         assert attempt.trace[-1] == pytest.approx(mine[-1], abs=1e-9)
         row = np.concatenate([T[:3, :3].ravel(), T[:3, 3]])
         first = np.linalg.norm(pose_differences(known.poses, row, 0.3), axis=1).argmin()
@@ -103,7 +97,7 @@ def test_between_the_keys(name):
 def count_met(method, name):
     """Return how many goals are met from seeds anywhere."""
     chain = robots.chain(name)
-    return sum(descend(method, chain, Goal(pose_of(name, q)), seed).converged
+    return sum(descend(method, chain, Goal(robots.tip_pose(name, q)), seed).converged
                for q, seed in zip(robots.random_postures(chain, 30, 12),
                                   robots.random_postures(chain, 30, 13)))
 
@@ -125,7 +119,7 @@ def test_free_axes_are_those_of_the_seed():
     """A position is answered with the orientation that the tip has in the seed."""
     chain = robots.chain('ur5')
     q, seed = robots.random_postures(chain, 2, 14)
-    T, T_seed = pose_of('ur5', q), pose_of('ur5', seed)
+    T, T_seed = robots.tip_pose('ur5', q), robots.tip_pose('ur5', seed)
     position = descend('key_postures', chain, Goal.position(T[:3, 3]), seed, ALONE)
     T[:3, :3] = T_seed[:3, :3]
     pose = descend('key_postures', chain, Goal(T), seed, ALONE)
@@ -137,7 +131,7 @@ def test_few_neighbours(monkeypatch):
     chain = robots.chain('ur5')
     known = solved_poses(arm_key(chain))
     monkeypatch.setattr(sys.modules[key_postures.__module__], 'MAX_BRANCH_DISTANCE', 0.0)
-    q = key_postures(Task(chain, Goal(pose_of('ur5', np.full(6, 0.3))), 0.3), np.zeros(6))
+    q = key_postures(Task(chain, Goal(robots.tip_pose('ur5', np.full(6, 0.3))), 0.3), np.zeros(6))
     assert (q == known.postures).all(axis=1).any()
 
 

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 import robots
 
-from ik_node.model.chain import make_chain
-from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.attempt import descend, Ending
 from ik_node.textbook.lagrange import curvature, multipliers
@@ -49,8 +47,7 @@ def test_no_posture_nearby_is_better(name):
     for q, seed in zip(robots.random_postures(chain, COUNT, 3),
                        robots.random_postures(chain, COUNT, 4)):
         seed = q + 0.15 * (seed - q)
-        goal = Goal.position(robots.reference(name).pose(
-            chain.base_link, chain.tip_link, robots.positions(chain, q))[:3, 3])
+        goal = Goal.position(robots.tip_pose(name, q)[:3, 3])
         attempt = descend('lagrange', chain, goal, seed)
         assert attempt.ending in (Ending.CONVERGED, Ending.RESTING)
         if not attempt.converged:
@@ -65,8 +62,7 @@ def test_the_conditions_of_lagrange_hold():
     """At a minimum off all limits the gradient is a combination of the rows of J."""
     chain, seen = robots.chain('panda'), 0
     for q in robots.random_postures(chain, COUNT, 5):
-        goal = Goal.position(robots.reference('panda').pose(
-            chain.base_link, chain.tip_link, robots.positions(chain, q))[:3, 3])
+        goal = Goal.position(robots.tip_pose('panda', q)[:3, 3])
         attempt = descend('lagrange', chain, goal, q)
         if (attempt.q <= chain.lower).any() or (attempt.q >= chain.upper).any():
             continue
@@ -86,7 +82,7 @@ def test_the_conditions_of_lagrange_hold():
 @pytest.mark.parametrize('name', ['panda', 'skew'])
 def test_the_curvature_of_the_deviations(name, frame):
     """By central differences of the exact Jacobian, at the goal; also of a slide and mimics."""
-    chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip') if name == 'skew' \
+    chain = robots.skew_chain() if name == 'skew' \
         else robots.chain(name)
     rng = np.random.default_rng(4)
     for q in robots.random_postures(chain, 3, 9):
@@ -109,8 +105,7 @@ def test_few_steps():
     chain = robots.chain('panda')
     steps = []
     for q, seed in zip(robots.random_postures(chain, 20, 3), robots.random_postures(chain, 20, 4)):
-        T = robots.reference('panda').pose(chain.base_link, chain.tip_link,
-                                           robots.positions(chain, q))
+        T = robots.tip_pose('panda', q)
         steps.append(descend('lagrange', chain, Goal.position(T[:3, 3]),
                              q + 0.1 * (seed - q)).iterations)
     assert np.median(steps) < 30 and np.mean(steps) < 120
@@ -124,8 +119,7 @@ def test_a_limit_becomes_a_smaller_problem():
     """A joint whose best value is beyond its limit rests at it, the others at their best."""
     chain = robots.chain('panda')
     q = robots.random_postures(chain, 1, 8)[0]
-    goal = Goal.position(robots.reference('panda').pose(
-        chain.base_link, chain.tip_link, robots.positions(chain, q))[:3, 3])
+    goal = Goal.position(robots.tip_pose('panda', q)[:3, 3])
     free = descend('lagrange', chain, goal, q)
     k = 2
     upper = chain.upper.copy()

@@ -6,13 +6,11 @@ from itertools import combinations, islice
 import sys
 
 import numpy as np
-import pinocchio as pin
 import pytest
 import robots
+from robots import random_pose
 
 from ik_node.base.errors import ParameterError
-from ik_node.model.chain import make_chain
-from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook import iterations as minimisers
 from ik_node.textbook.attempt import descend
@@ -20,13 +18,6 @@ from ik_node.textbook.methods import TEXTBOOK_METHODS
 from ik_node.textbook.options import ClassicOptions, Limits
 from ik_node.textbook.problem import Problem, START_MARGIN
 from ik_node.textbook.task import Task
-
-
-def random_pose(rng):
-    T = np.eye(4)
-    T[:3, :3] = pin.exp3(rng.normal(size=3))
-    T[:3, 3] = rng.uniform(-0.4, 0.4, 3)
-    return T
 
 
 def problem_of(chain, goal, limits, **options):
@@ -151,7 +142,7 @@ def test_without_scipy_the_others_still_work(monkeypatch):
 
 def test_the_change_of_variables():
     """It is q = middle + half sin(u): round trip, end points, slope by differences."""
-    chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')  # has a continuous joint
+    chain = robots.skew_chain()  # has a continuous joint
     problem = problem_of(chain, Goal(np.eye(4)), Limits.VARIABLES)
     for q in robots.random_postures(chain, 10, 1):
         x = problem.unknowns(q)

@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import robots
+from robots import random_pose
 
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
@@ -46,13 +47,6 @@ def problem_of(chain, goal, options=ClassicOptions(), limits=Limits.CLAMP):
     return Problem(Task(chain, goal, options.metres_per_radian), limits, options)
 
 
-def random_pose(rng):
-    T = np.eye(4)
-    T[:3, :3] = pin.exp3(rng.normal(size=3))
-    T[:3, 3] = rng.uniform(-0.4, 0.4, 3)
-    return T
-
-
 def points_of(name, count=10, tolerance=(0.0,) * 6, **options):
     """Return random postures of an arm with random goals, as problems and points."""
     chain = robots.chain(name)
@@ -75,7 +69,7 @@ def test_inverses_for_at_least_as_many_joints_as_rows(step, name):
 
 @pytest.mark.parametrize('step', [steps.pseudo_inverse, steps.left_pseudo_inverse])
 def test_inverses_for_more_rows_than_joints(step):
-    chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
+    chain = robots.skew_chain()
     rng = np.random.default_rng(8)
     for q in robots.random_postures(chain, 10, 9):
         problem = problem_of(chain, Goal(random_pose(rng)))
@@ -182,8 +176,7 @@ def test_near_the_goal_the_alternative_jacobian_is_the_jacobian():
     """With the change of variables as well."""
     chain = robots.chain('panda')
     for q in robots.random_postures(chain, 3, 3):
-        T = robots.reference('panda').pose(chain.base_link, chain.tip_link,
-                                           robots.positions(chain, q))
+        T = robots.tip_pose('panda', q)
         T[:3, 3] += 1e-7
         problem = problem_of(chain, Goal(T), limits=Limits.VARIABLES)
         point = problem.at(problem.unknowns(q))
@@ -309,8 +302,7 @@ def test_the_control_expression_does_not_move_the_tip():
     chain = robots.chain('panda')
     for q in robots.random_postures(chain, 10, 3):
         q = chain.middle + 0.5 * (q - chain.middle)  # so that no limit is met
-        T = robots.reference('panda').pose(chain.base_link, chain.tip_link,
-                                           robots.positions(chain, q))
+        T = robots.tip_pose('panda', q)
         T[:3, 3] += 0.001
         problem = problem_of(chain, Goal(T))
         point = problem.at(q)
@@ -335,8 +327,7 @@ def test_a_joint_on_its_limit_is_left_out_of_the_control_expression():
     held = 0
     for q in robots.random_postures(chain, 30, 1):
         q[1] = chain.lower[1]
-        T = robots.reference('panda').pose(chain.base_link, chain.tip_link,
-                                           robots.positions(chain, q))
+        T = robots.tip_pose('panda', q)
         preferred = tuple(np.where(np.arange(7) == 3, -0.2, 0.5))
         options = ClassicOptions(gains=(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), preferred=preferred)
         problem = problem_of(chain, Goal(T, (0.0, 0.0, 0.0, INF, INF, INF)), options)
@@ -355,8 +346,7 @@ def test_a_joint_that_would_pass_its_limit_stops_there():
     rng = np.random.default_rng(1)
     for q in robots.random_postures(chain, 30, 1):
         q[1], q[5] = chain.lower[1] + 1e-3, chain.lower[5] + 1e-3
-        T = robots.reference('panda').pose(chain.base_link, chain.tip_link,
-                                           robots.positions(chain, q))
+        T = robots.tip_pose('panda', q)
         problem = problem_of(chain, Goal.position(T[:3, 3] + rng.uniform(-0.01, 0.01, 3)))
         point = problem.at(q)
         step, _ = iterations._null_space_step(problem, point, ClassicOptions(), 0.0)
@@ -464,7 +454,7 @@ def test_the_pairwise_extended_jacobian_is_that_of_the_paper(weight):
     ((0.0,) * 6, 6), ((0.0, 0.0, 0.0, INF, INF, INF), 3), ((INF, INF, INF, 0.0, 0.0, 0.0), 3)])
 def test_element_rows_of_a_spatial_arm(tolerance, kinds):
     """By finite differences: frame k + 2 in the frame before joint k, in base axes."""
-    chain = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
+    chain = robots.skew_chain()
     for q in robots.random_postures(chain, 5, 4):
         problem = problem_of(chain, Goal(random_pose(np.random.default_rng(1)), tolerance))
         point = problem.at(q)

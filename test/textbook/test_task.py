@@ -6,18 +6,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import robots
+from robots import random_pose, skew_chain
 
-from ik_node.model.chain import make_chain
-from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.goal import Goal
 from ik_node.textbook.task import left_jacobian_inverse, Task
 
 INF = np.inf
 LENGTH = 0.37  # metres per radian
-
-
-def skew_chain():
-    return make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
 
 
 def tip_of(task, q):
@@ -31,13 +26,6 @@ def deviation(goal, R, p):
     if goal.frame == 'tip':
         return np.concatenate([R_goal.T @ (p - p_goal), pin.log3(R_goal.T @ R)])
     return np.concatenate([p - p_goal, pin.log3(R @ R_goal.T)])
-
-
-def random_pose(rng):
-    T = np.eye(4)
-    T[:3, :3] = pin.exp3(rng.normal(size=3))
-    T[:3, 3] = rng.uniform(-0.5, 0.5, 3)
-    return T
 
 
 @pytest.mark.parametrize('angle', [0.0, 1e-9, 9e-4, 1.1e-3, 0.4, 2.0, 3.1, np.pi])
@@ -57,7 +45,7 @@ def test_the_residual_is_the_definition(name, frame):
     tolerance = (0.0, 0.3, INF, 1.0, 0.0, INF)
     seen = set()
     for q in robots.random_postures(chain, 50, 2):
-        task = Task(chain, Goal(random_pose(rng), tolerance, frame), LENGTH)
+        task = Task(chain, Goal(random_pose(rng, 0.5), tolerance, frame), LENGTH)
         point = task.at(q)
         d = deviation(task.goal, *tip_of(task, q))
         back = np.array([-d[0], 0.0, 0.0, 0.0, -d[4], 0.0])
@@ -81,7 +69,7 @@ def test_the_jacobian_is_exact_far_from_the_goal(name, frame):
     rng = np.random.default_rng(3)
     step = 1e-6
     for q in robots.random_postures(chain, 20, 4):
-        goal = Goal(random_pose(rng), (0.0,) * 6, frame)
+        goal = Goal(random_pose(rng, 0.5), (0.0,) * 6, frame)
         task = Task(chain, goal, LENGTH)
         point = task.at(q)
         if point.orientation_error > 3.0:
@@ -100,7 +88,7 @@ def test_the_jacobian_is_exact_far_from_the_goal(name, frame):
 def test_a_reached_goal_has_only_the_exact_rows():
     chain = robots.chain('ur5')
     q = robots.random_postures(chain, 1, 5)[0]
-    T = robots.reference('ur5').pose(chain.base_link, chain.tip_link, robots.positions(chain, q))
+    T = robots.tip_pose('ur5', q)
     point = Task(chain, Goal(T, (0.01, 0.0, 0.0, INF, INF, INF)), LENGTH).at(q)
     assert point.rows.tolist() == [False, True, True, False, False, False]
     assert point.e == pytest.approx(0.0, abs=1e-12) and point.J.shape == (2, 6)

@@ -15,13 +15,7 @@ from ik_node.kinematics.arm import jacobian
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.solver.descent import damped
-from ik_node.solver.descent.layout import (
-    BASE_AXES,
-    EXACT_POSE,
-    GOAL_SIZE,
-    TIP_AXES,
-    workspace,
-)
+from ik_node.solver.descent.layout import BASE_AXES, EXACT_POSE, GOAL_SIZE, TIP_AXES, workspace
 from ik_node.solver.descent.residual import fill_goal
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.tables import Tables
