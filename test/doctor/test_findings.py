@@ -68,99 +68,102 @@ def health(**values):
         values=[KeyValue(key=key, value=value) for key, value in values.items()])]))
 
 
-@pytest.mark.parametrize('told, level, words', [
-    ({}, 'skipped', ('has not told',)),
-    ({'not_checked': '', 'contact': ''}, 'ok', ('every link',)),
-    ({'not_checked': "1 of 7 links is not checked: 'hand', because x", 'contact': ''}, 'warning',
+def stamped(message):
+    """Return a message with a stamp."""
+    message.header.stamp.sec = 1000
+    return message
+
+
+def listening(name, node='/joint_trajectory_controller'):
+    """Return a topic on which a controller takes trajectories."""
+    return Topic(name, (), (End(node, 'trajectory_msgs/msg/JointTrajectory',
+                                QoSProfile(depth=1)),))
+
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+VOLATILE = (End('/other', 'a/B', QoSProfile(depth=1)),)
+OF_OTHERS = Topic('/t', VOLATILE, (End('/third', 'a/B', LATCHED),))
+OF_THE_NODE = Topic('/u', VOLATILE, (End(NAME, 'a/B', LATCHED),))
+DESCRIPTION = Topic('/robot_description')
+GONE = {'values': None, 'state': ''}
+BY_ACTION = {'values': {**ARM, 'output': 'action'}, 'action': '/arm/follow'}
+
+
+@pytest.mark.parametrize('check, seen, level, words', [
+    ('collisions', {'health': [health()]}, 'skipped', ('has not told',)),
+    ('collisions', {'health': [health(not_checked='', contact='')]}, 'ok', ('every link',)),
+    ('collisions', {'health': [health(
+        not_checked="1 of 7 links is not checked: 'hand', because x", contact='')]}, 'warning',
      ("'hand'", 'mesh_paths')),
-    ({'not_checked': '', 'contact': "'link_1' and 'table' overlap by 3.0 mm"}, 'problem',
-     ('where the arm stands', "'table' overlap by 3.0 mm", 'jog the arm out'))])
-def test_what_is_not_checked_for_collisions(told, level, words):
-    """The node says it on /diagnostics."""
-    assert_only(found('collisions', health=[health(**told)]), level, *words)
-
-
-def test_a_check_that_is_switched_off_is_no_fault():
-    """But it is told."""
-    assert_only(found('collisions', values={**ARM, 'collision.check': False},
-                      health=[health(not_checked='no link is checked')]), 'skipped',
-                'no link is checked')
-
-
-# ---- the node ---------------------------------------------------------------
-
-def test_no_ik_node_runs():
-    """Without another ik_node to name, the remedy is to start one."""
-    assert_only(found('node', nodes=['/driver'], values=None, state=''), 'problem',
-                'there is no node /ik_node', 'start it: ros2 run ik_node ik_node')
+    ('collisions', {'health': [health(
+        not_checked='', contact="'link_1' and 'table' overlap by 3.0 mm")]}, 'problem',
+     ('where the arm stands', "'table' overlap by 3.0 mm", 'jog the arm out')),
+    ('collisions', {'values': {**ARM, 'collision.check': False},  # which is no fault
+                    'health': [health(not_checked='no link is checked')]}, 'skipped',
+     ('no link is checked',)),
+    ('node', {**GONE, 'nodes': ['/driver']}, 'problem', (
+        'there is no node /ik_node', 'start it: ros2 run ik_node ik_node')),
+    ('environment', {'nodes': [], 'domain': 7, 'domains': [3, 7, 12]}, 'problem', (
+        'no node at all is heard (ROS_DOMAIN_ID 7', 'the domains 3, 12 are in use', 'RMW')),
+    ('lifecycle', {'state': ''}, 'skipped', ('has not told its state',)),
+    *(('lifecycle', {'state': state}, 'problem', (f'{NAME} is {state}', 'wait', 'start it again'))
+      for state in ('finalized', 'activating', 'errorprocessing')),
+    *(('health', seen, 'problem', ('nothing from the node on /diagnostics',
+                                   'preparing its solver', 'log'))
+      for seen in ({}, {'state': 'inactive'})),
+    *(('health', seen, 'skipped', ('nothing from the node on /diagnostics',))
+      for seen in ({'state': 'unconfigured'}, {'values': None})),
+    # Earlier failures are no warning; goals under way are not counted.
+    ('goals', {'statuses': [answer('rejected', 'OUT_OF_REACH'), answer('reached', 'NONE'),
+                            answer('accepted', 'ACCEPTED')]}, 'ok',
+     ('the last 2: 1 rejected, 1 reached',)),
+    # An unknown reason is repeated as it is.
+    *(('goals', {'statuses': [answer('reached', 'NONE'),
+                              answer('failed', reason, 'as the node says it')]}, 'warning',
+       (f'failed ({reason}): as the node says it', f'it means: {meaning}'))
+      for reason, meaning in (('OUT_OF_REACH', 'the goal is farther'),
+                              ('OF_A_NEWER_NODE', 'OF_A_NEWER_NODE'))),
+    ('controller', BY_ACTION, 'problem', ('nobody serves the action /arm/follow',)),
+    ('controller', {**BY_ACTION, 'servers': 1}, 'ok', ('the action /arm/follow is served',)),
+    ('controller', {**BY_ACTION, 'servers': 3}, 'warning', (
+        '3 serve the action /arm/follow; end all but one',)),
+    ('controller', {**BY_ACTION, 'action': '/follow_joint_trajectory',
+                    'other_actions': ['/arm_controller/follow_joint_trajectory']}, 'problem', (
+        'nobody serves the action /follow_joint_trajectory, but '
+        '/arm_controller/follow_joint_trajectory is served', 'set controller:=arm_controller')),
+    # With a listener of its own, an arm has no finding about others.
+    ('controller', {'trajectory_topic': listening('/joint_trajectory'),
+                    'other_trajectory_topics': [listening('/arm/joint_trajectory')]}, 'ok',
+     ('/joint_trajectory_controller listens on /joint_trajectory',)),
+    ('QoS', {}, 'skipped', ('the topics of the node are not known',)),
+    ('QoS', {'topics': [OF_OTHERS]}, 'ok', ('compatible on all 1 topics',)),
+    ('QoS', {'topics': [OF_OTHERS, OF_THE_NODE]}, 'problem', (
+        'nothing on /u gets from /other to /ik_node',)),
+    ('clock', {}, 'skipped', ('nothing with a stamp was heard',)),
+    ('clock', {'states': [heard(stamped(JointState()), 1000.1)]}, 'ok', ('system time',)),
+    ('clock', {'health': [heard(stamped(DiagnosticArray()), 1002.0)]}, 'problem', (
+        'the clock of the node is 2.0 s behind ours',)),
+    # A node that does not answer may have its description from a parameter.
+    ('description', {'values': None, 'description_topic': DESCRIPTION}, 'skipped', (
+        'has not told where its description comes from',)),
+    ('description', {'values': {}, 'description_topic': DESCRIPTION}, 'problem', (
+        'no robot description on /robot_description', 'nobody publishes it')),
+    ('description', {'values': {**ARM, 'robot_description': '<robot'}}, 'problem', (
+        'the parameter robot_description (6 bytes) is not usable: not a URDF',)),
+    ('description', {'values': {  # which has priority over the file
+        **ARM, 'robot_description': SLIDE.format(0.5, 1.0), 'tip_link': 'tip'}}, 'ok', (
+        "'slide' from the parameter robot_description", "'base' to 'tip' by 'slide', 'turn'")),
+    ('joint states', {'states': [heard(JointState())], 'end': 0.1}, 'problem', (
+        'the joint states name no joint', 'let them have the name and position of each'))])
+def test_what_a_check_finds(check, seen, level, words):
+    """One thing, with what to do if there is."""
+    assert_only(found(check, **seen), level, *words)
 
 
 def test_ik_node_of_another_name_is_suggested():
     """Only nodes that are an ik_node are suggested."""
     finding, = found('node', nodes=['/driver', '/left/ik_node'], values=None, state='')
     assert finding.remedy == 'name it: --node /left/ik_node'
-
-
-def test_unknown_lifecycle_state():
-    """An unknown state is skipped, not judged."""
-    assert_only(found('lifecycle', state=''), 'skipped', 'has not told its state')
-
-
-@pytest.mark.parametrize('state', ['finalized', 'activating', 'errorprocessing'])
-def test_other_lifecycle_states(state):
-    """The remedy is to wait, or to start the node again."""
-    assert_only(found('lifecycle', state=state), 'problem', f'{NAME} is {state}',
-                'wait', 'start it again')
-
-
-@pytest.mark.parametrize('seen, level', [
-    ({}, 'problem'), ({'state': 'inactive'}, 'problem'), ({'state': 'unconfigured'}, 'skipped'),
-    ({'values': None}, 'skipped')], ids=['active', 'inactive', 'unconfigured', 'no answer'])
-def test_nothing_on_diagnostics(seen, level):
-    """A problem for an active or inactive node; skipped for others."""
-    words = ['preparing its solver', 'log'] if level == 'problem' else []
-    assert_only(found('health', **seen), level, 'nothing from the node on /diagnostics', *words)
-
-
-# ---- the last goals ---------------------------------------------------------
-
-def test_last_goal_reached():
-    """Earlier failures are no warning; goals under way are not counted."""
-    assert_only(found('goals', statuses=[
-        answer('rejected', 'OUT_OF_REACH'), answer('reached', 'NONE'),
-        answer('accepted', 'ACCEPTED')]), 'ok', 'the last 2: 1 rejected, 1 reached')
-
-
-@pytest.mark.parametrize('reason, meaning', [
-    ('OUT_OF_REACH', 'the goal is farther'), ('OF_A_NEWER_NODE', 'OF_A_NEWER_NODE')])
-def test_last_goal_failed(reason, meaning):
-    """An unknown reason is repeated as it is."""
-    assert_only(found('goals', statuses=[
-        answer('reached', 'NONE'), answer('failed', reason, 'as the node says it')]), 'warning',
-        f'failed ({reason}): as the node says it', f'it means: {meaning}')
-
-
-# ---- controller, QoS, time --------------------------------------------------
-
-@pytest.mark.parametrize('servers, level, words', [
-    (0, 'problem', 'nobody serves the action /arm/follow'),
-    (1, 'ok', 'the action /arm/follow is served'),
-    (3, 'warning', '3 serve the action /arm/follow; end all but one')])
-def test_number_of_action_servers(servers, level, words):
-    """Exactly one server is expected."""
-    assert_only(found('controller', values={**ARM, 'output': 'action'}, action='/arm/follow',
-                      servers=servers), level, words)
-
-
-def test_qos_of_topics_of_the_node():
-    """Mismatches on topics of other nodes are ignored."""
-    assert_only(found('QoS'), 'skipped', 'the topics of the node are not known')
-    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    ends = (End('/other', 'a/B', QoSProfile(depth=1)),), (End('/third', 'a/B', latched),)
-    assert_only(found('QoS', topics=[Topic('/t', *ends)]), 'ok', 'compatible on all 1 topics')
-    mine = (End('/other', 'a/B', QoSProfile(depth=1)),), (End(NAME, 'a/B', latched),)
-    assert_only(found('QoS', topics=[Topic('/t', *ends), Topic('/u', *mine)]), 'problem',
-                'nothing on /u gets from /other to /ik_node')
 
 
 @pytest.mark.parametrize('times, words', [
@@ -172,45 +175,11 @@ def test_clock_that_does_not_run(times, words):
         heard(Clock(clock=Time(sec=sec))) for sec in times]), 'problem', words)
 
 
-def test_clocks_without_stamped_messages():
-    """Clocks are compared by stamps; without any, the check is skipped."""
-    assert_only(found('clock'), 'skipped', 'nothing with a stamp was heard')
-    state = JointState()
-    state.header.stamp.sec = 1000
-    assert_only(found('clock', states=[heard(state, 1000.1)]), 'ok', 'system time')
-    health = DiagnosticArray()
-    health.header.stamp.sec = 1000
-    assert_only(found('clock', health=[heard(health, 1002.0)]), 'problem',
-                'the clock of the node is 2.0 s behind ours')
-
-
 def test_late_messages_are_no_difference_of_clocks():
     """On a busy machine some come late; the one that was fastest shows the clock of its sender."""
-    state = JointState()
-    state.header.stamp.sec = 1000
-    late = [heard(state, 1000.0 + delay) for delay in (0.9, 0.1, 2.0)]
+    late = [heard(stamped(JointState()), 1000.0 + delay) for delay in (0.9, 0.1, 2.0)]
     assert_only(found('clock', states=late), 'ok', 'system time')
     assert_only(found('clock', states=late[::2]), 'warning', '0.9 s behind ours')
-
-
-# ---- description and limits -------------------------------------------------
-
-def test_description_of_unknown_source():
-    """A node that does not answer may have its description from a parameter."""
-    topic = Topic('/robot_description')
-    assert_only(found('description', values=None, description_topic=topic), 'skipped',
-                'has not told where its description comes from')
-    assert_only(found('description', values={}, description_topic=topic), 'problem',
-                'no robot description on /robot_description', 'nobody publishes it')
-
-
-def test_bad_description_in_a_parameter():
-    """The size and the error are given; the parameter has priority over the file."""
-    assert_only(found('description', values={**ARM, 'robot_description': '<robot'}), 'problem',
-                'the parameter robot_description (6 bytes) is not usable: not a URDF')
-    assert_only(found('description', values={
-        **ARM, 'robot_description': SLIDE.format(0.5, 1.0), 'tip_link': 'tip'}), 'ok',
-        "'slide' from the parameter robot_description", "'base' to 'tip' by 'slide', 'turn'")
 
 
 @pytest.mark.parametrize('kind, odd', [
@@ -239,12 +208,6 @@ def test_limits_in_millimetres(upper, velocity, words):
 
 
 # ---- a controller elsewhere, and joint states of another robot -------------------------
-
-def listening(name, node='/joint_trajectory_controller'):
-    """Return a topic on which a controller takes trajectories."""
-    return Topic(name, (), (End(node, 'trajectory_msgs/msg/JointTrajectory',
-                                QoSProfile(depth=1)),))
-
 
 @pytest.mark.parametrize('namespace, values, heard_on, remedy', [
     ('', {}, '/arm_controller/joint_trajectory', 'set controller:=arm_controller'),
@@ -295,23 +258,6 @@ def test_names_of_a_controller(controller, prefix, service):
     assert (prefix_of(controller), service_of(prefix_of(controller))) == (prefix, service)
 
 
-def test_controllers_of_other_arms_are_not_reported():
-    """With a listener of its own, an arm has no finding about others."""
-    assert_only(found('controller', trajectory_topic=listening('/joint_trajectory'),
-                      other_trajectory_topics=[listening('/arm/joint_trajectory')]), 'ok',
-                '/joint_trajectory_controller listens on /joint_trajectory')
-
-
-def test_action_is_served_by_another_controller():
-    """The parameter that selects that controller is named."""
-    assert_only(found('controller', values={**ARM, 'output': 'action'},
-                      action='/follow_joint_trajectory',
-                      other_actions=['/arm_controller/follow_joint_trajectory']), 'problem',
-                'nobody serves the action /follow_joint_trajectory, but '
-                '/arm_controller/follow_joint_trajectory is served',
-                'set controller:=arm_controller')
-
-
 @pytest.mark.parametrize('names, hint', [
     (['shoulder_pan', 'elbow'], ''), (['A1', 'A2', 'A3', 'A4', 'A5', 'A6'], ''),
     ([f'left_joint_{k}' for k in range(1, 7)], " (the URDF lacks the prefix 'left_')")])
@@ -341,12 +287,6 @@ def test_rate_of_joint_states(rate, level, words):
                       states_topic=Topic('/joint_states', (
                           End('/driver', '', QoSProfile(depth=1)),)), end=100.0 / rate),
                 level, words)
-
-
-def test_joint_states_of_no_joint():
-    """Messages that are empty are not those of nobody, and there is something to do."""
-    assert_only(found('joint states', states=[heard(JointState())], end=0.1), 'problem',
-                'the joint states name no joint', 'let them have the name and position of each')
 
 
 def test_joint_states_with_one_joint_of_the_arm():
@@ -554,12 +494,6 @@ def test_a_node_that_hears_nobody():
     """It is on /diagnostics but not in the graph."""
     assert_only(everything(nodes=['/driver'])['node'], 'problem', 'it hears nobody',
                 'start it again', '/dev/shm/')
-
-
-def test_no_node_at_all():
-    """The domains in use on this machine are named."""
-    assert_only(found('environment', nodes=[], domain=7, domains=[3, 7, 12]), 'problem',
-                'no node at all is heard (ROS_DOMAIN_ID 7', 'the domains 3, 12 are in use', 'RMW')
 
 
 @pytest.mark.parametrize('seen, code', [
