@@ -5,7 +5,6 @@
 from contextlib import contextmanager
 import io
 import re
-import socket
 
 import numpy as np
 from PIL import Image
@@ -54,13 +53,6 @@ POSE = """name => {
     const pose = window.__viserMutable?.nodePoseData[name];
     return pose ? [...pose.position, ...pose.wxyz] : null;
 }"""
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
 
 
 class Window:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the tests over DDS."""
 
-from harness import environment, Probe, QUICK, run_system, SIM_DEFAULTS
+from harness import environment, lent, Probe, QUICK, run_system, SIM_DEFAULTS
 import pytest
 import rclpy
 from recorded import record_in, Recorded
@@ -86,6 +86,23 @@ def shared_system(tmp_path_factory, recorded, limits, sim):
     with run_system(tmp_path_factory.mktemp('system'), probe, limits, sim):
         yield probe
     probe.destroy_node()
+
+
+@pytest.fixture
+def arm(shared_system):
+    """Lend the shared system at READY."""
+    with lent(shared_system) as probe:
+        yield probe
+
+
+@pytest.fixture(autouse=True)
+def changes_are_set_back(request):
+    """Give a shared node the parameters of its start after each test."""
+    probe = request.getfixturevalue('shared_system') \
+        if 'shared_system' in request.fixturenames else None
+    yield
+    if probe is not None:
+        probe.set_back()
 
 
 @pytest.fixture

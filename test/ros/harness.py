@@ -9,12 +9,12 @@ from contextlib import contextmanager
 import fcntl
 from functools import cache, cached_property
 from importlib.util import find_spec
-import json
 import math
 import os
 from pathlib import Path
 import re
 import signal
+import socket
 import subprocess
 import sys
 from tempfile import gettempdir
@@ -29,6 +29,7 @@ from nav_msgs.msg import Path as PathMessage
 import numpy as np
 import pinocchio as pin
 from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.action import ActionClient
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -38,6 +39,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 from warm import Child, WarmServer
+import yaml
 
 from ik_node.ros.middleware.executor import make_executor
 from ik_node.ros.middleware.handshake import ANSWER_TIMEOUT_S, greet
@@ -64,6 +66,7 @@ IS_FAST_DDS_3 = find_spec('fastdds') is not None  # of kilted; jazzy has fastrtp
 PROFILES_VARIABLE = f'FAST{"DDS" if IS_FAST_DDS_3 else "RTPS"}_DEFAULT_PROFILES_FILE'
 LOCKS = []  # open files, whose locks end with this process
 PROGRAM = 'from ik_node.tools.entry import {name}; {name}()'
+NAMES = [f'joint_{k}' for k in range(1, 7)]  # of the joints of ARM
 READY = [0.0, 0.3, -0.4, 0.0, 1.0, 0.0]  # a posture of ARM away from singularities
 # Limits of a node whose motions are only waited for: they take half as long as by default.
 QUICK = {'motion.acceleration_limits': '[10.0]', 'motion.jerk_limits': '[200.0]'}
@@ -221,7 +224,9 @@ class Probe(Node):
         self._changes = self.create_client(ChangeState, f'{target}/change_state')
         self._looks = self.create_client(GetState, f'{target}/get_state')
         self._target = target
-        self._joint_goals = None
+        self.goal_publishers = {}
+        self.given: dict[str, object] = {}  # to the ik_node at its start
+        self._changed: dict[str, set[str]] = {}
         self._setters = {}
 
     def create_subscription(self, *args, **named):
@@ -324,14 +329,18 @@ class Probe(Node):
         self.goals.publish(goal)
         return f'{goal.header.stamp.sec}.{goal.header.stamp.nanosec:09d}'
 
+    def send_goal(self, kind: str, goal, frame: str = 'base_link') -> str:
+        """Publish a goal of any kind; return the stamp by which its answers are known."""
+        if kind not in self.goal_publishers:
+            self.goal_publishers[kind] = self.publisher(type(goal), f'goal_{kind}')
+        stamp = stamped(self, goal, frame)
+        self.goal_publishers[kind].publish(goal)
+        return stamp
+
     def send_joints(self, q) -> str:
         """Publish a goal for all joints of ARM; return the stamp."""
-        if self._joint_goals is None:
-            self._joint_goals = self.publisher(JointState, 'goal_joints')
-        goal = JointState(name=[f'joint_{k}' for k in range(1, 7)], position=[*map(float, q)])
-        stamp = stamped(self, goal, '')
-        self._joint_goals.publish(goal)
-        return stamp
+        return self.send_goal('joints', JointState(
+            name=NAMES, position=[*map(float, q)]), '')
 
     def answers(self, stamp: str) -> list[dict[str, str]]:
         """Return the answers to a goal so far."""
@@ -366,6 +375,27 @@ class Probe(Node):
             Parameter(name, Parameter.Type.DOUBLE_ARRAY if value == [] else None,
                       value).to_parameter_msg() for name, value in values.items()])
         return self._asked(self.setter(node), request, 4 * ANSWER_TIMEOUT_S, 30.0).result
+
+    def change(self, node: str, **values: object) -> None:
+        """Set parameters, with `__` for each point in their names, until :meth:`set_back`."""
+        values = {name.replace('__', '.'): value for name, value in values.items()}
+        result = self.set_parameters(node, values)
+        assert result.successful, result.reason
+        self._changed.setdefault(node, set()).update(values)
+
+    def set_back(self) -> None:
+        """Give the parameters that were changed the values that they had at the start."""
+        for node, names in self._changed.items():
+            table = IK_NODE if node == '/ik_node' else SIM_CONTROLLER
+            rows = {row.name: row for row in table if row.name in names}
+            values = {name: row.default for name, row in rows.items()}
+            if node == '/ik_node':
+                values |= {name: yaml.safe_load(str(self.given[name]))
+                           for name in names & self.given.keys()}
+            lists = {name: list(value) or ([''] if rows[name].strings else [])
+                     for name, value in values.items() if isinstance(value, tuple)}
+            assert self.set_parameters(node, {**values, **lists}).successful
+        self._changed.clear()
 
     def _asked(self, client, request, patience: float, seconds: float):
         """
@@ -402,6 +432,29 @@ class Probe(Node):
         self.joint_states.publish(message)
 
 
+class ActionUser:
+    """Sends goals of an action."""
+
+    def __init__(self, probe: Probe, kind, name: str) -> None:
+        self.probe, self.told = probe, []
+        self._client = ActionClient(probe, kind, name)
+        probe.wait(self._client.server_is_ready, what=name)
+
+    def begin(self, goal):
+        """Send a goal, whose feedback is in `told`; return the handle of what was accepted."""
+        self.told = told = []
+        sent = self._client.send_goal_async(goal, lambda message: told.append(message.feedback))
+        self.probe.wait(sent.done)
+        assert sent.result().accepted
+        return sent.result()
+
+    def end(self, handle):
+        """Return the status and the result of a goal."""
+        asked = handle.get_result_async()
+        self.probe.wait(asked.done, 60.0, 'the result')
+        return asked.result().status, asked.result().result
+
+
 @contextmanager
 def run_sim(folder: Path, **parameters):
     """Run the simulated controller alone, seen by a probe of its own from its first state on."""
@@ -418,11 +471,12 @@ def run_sim(folder: Path, **parameters):
 
 @contextmanager
 def run_system(folder: Path, probe: Probe, node: dict[str, object] | None = None,
-               sim: dict[str, object] | None = None):
-    """Run node and simulated controller with our arm; the probe sees the motion."""
+               sim: dict[str, object] | None = None, **named):
+    """Run node, as `named` for its process, and simulated controller; the probe sees them."""
     with process('sim_controller', folder, {
             'urdf_file': ARM, 'initial_positions': READY, **(sim or {})}) as running_sim, \
-            process('ik_node', folder, {'urdf_file': ARM, **(node or {})}) as running_node:
+            process('ik_node', folder, {'urdf_file': ARM, **(node or {})},
+                    **named) as running_node:
         probe.watch_motion()
         probe.sim, probe.node, probe.given = running_sim, running_node, node or {}
         probe.wait_for_node()
@@ -433,27 +487,9 @@ def run_system(folder: Path, probe: Probe, node: dict[str, object] | None = None
 
 @contextmanager
 def lent(probe: Probe):
-    """Lend a running system at READY; what is set by ``probe.change`` is set back."""
-    changed: dict[str, dict[str, object]] = {'/ik_node': {}, '/sim_controller': {}}
-
-    def change(node: str, **values: object) -> None:
-        values = {name.replace('__', '.'): value for name, value in values.items()}
-        changed[node].update(values)
-        result = probe.set_parameters(node, values)
-        assert result.successful, result.reason
-
-    probe.change = change
+    """Lend a running system at READY; what is set by :meth:`Probe.change` is set back."""
     yield probe
-    for (node, values), table in zip(changed.items(), (IK_NODE, SIM_CONTROLLER)):
-        defaults = {row.name: row.default for row in table if row.name in values}
-        if node == '/ik_node':
-            defaults |= {name: json.loads(probe.given[name])
-                         for name in values.keys() & probe.given.keys()}
-        strings = {row.name for row in table if row.strings}
-        lists = {name: list(value) or ([''] if name in strings else [])
-                 for name, value in defaults.items() if isinstance(value, tuple)}
-        if defaults:
-            assert probe.set_parameters(node, {**defaults, **lists}).successful
+    probe.set_back()
     latest(probe)  # joint states come again
     probe.spin_for(0.1)
     for _ in range(3):  # a leap of what the test moved is remembered for a second
@@ -503,6 +539,13 @@ def _own_domain() -> int:
     raise RuntimeError('100 test runs have all ROS domains from 1 to 100')
 
 
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
 def talking_domains() -> set[int]:
     """Return the ROS domains in which a DDS participant of this machine has a UDP port open."""
     ports = [int(line.split()[1].rpartition(':')[2], 16) for table in UDP_TABLES
@@ -517,10 +560,15 @@ def tip(positions) -> pin.SE3:
     return DATA.oMf[MODEL.getFrameId('tool0')].copy()
 
 
+def same(found: pin.SE3, expected: pin.SE3) -> bool:
+    """Return whether two poses are the same, to 1e-5 m and rad."""
+    return np.linalg.norm(pin.log6(expected.actInv(found)).vector) < 1e-5
+
+
 def positions_of(message) -> np.ndarray:
     """Return the positions of joint_1 to joint_6 in a JointState."""
     by_name = dict(zip(message.name, message.position))
-    return np.array([by_name[f'joint_{k}'] for k in range(1, 7)])
+    return np.array([by_name[name] for name in NAMES])
 
 
 def stamped(probe: Probe, message, frame: str = 'base_link') -> str:
@@ -538,6 +586,12 @@ def pose(xyz, R=None) -> Pose:
     o.x, o.y, o.z, o.w = map(float, pin.Quaternion(tip(READY).rotation if R is None
                                                    else R).coeffs())
     return message
+
+
+def se3(message: Pose) -> pin.SE3:
+    """Return a message as a pose of Pinocchio."""
+    p, o = message.position, message.orientation
+    return pin.XYZQUATToSE3(np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w]))
 
 
 def path_of(*poses: Pose) -> PathMessage:

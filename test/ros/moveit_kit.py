@@ -13,6 +13,9 @@ srv = pytest.importorskip('moveit_msgs.srv', reason=NOT_BUILT)
 
 ADD, REMOVE, APPEND, MOVE = (getattr(msg.CollisionObject, name)
                              for name in ('ADD', 'REMOVE', 'APPEND', 'MOVE'))
+CODES = {value: name for name, value in vars(msg.MoveItErrorCodes).items()
+         if isinstance(value, int)}
+ELSEWHERE = [0.5, -0.2, 0.3, 0.4, 0.7, -0.6]
 TETRAHEDRON = np.array([(0.0, 0.0, 0.0), (0.1, 0.0, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, 0.1)])
 
 

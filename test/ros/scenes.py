@@ -4,7 +4,7 @@
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PointStamped, PoseStamped
-from harness import ARM, LATCHED, MODEL, pose, READY, stamped, tip
+from harness import ARM, LATCHED, MODEL, pose, READY, se3, stamped, tip
 import numpy as np
 import pinocchio as pin
 from sensor_msgs.msg import JointState
@@ -124,9 +124,7 @@ def text(marker: Marker) -> str:
 
 def place(marker: Marker) -> pin.SE3:
     """Return the pose of a marker."""
-    p, o = marker.pose.position, marker.pose.orientation
-    return pin.SE3(pin.Quaternion(np.array([o.x, o.y, o.z, o.w])).matrix(),
-                   np.array([p.x, p.y, p.z]))
+    return se3(marker.pose)
 
 
 def line(marker: Marker) -> np.ndarray:

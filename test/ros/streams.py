@@ -5,15 +5,7 @@
 from time import monotonic
 
 from geometry_msgs.msg import PoseStamped
-from harness import (
-    FINAL,
-    pose,
-    positions_of,
-    READY,
-    stamp_of,
-    stamped,
-    tip,
-)
+from harness import FINAL, pose, positions_of, READY, stamp_of, stamped, tip
 import numpy as np
 import pinocchio as pin
 from sensor_msgs.msg import JointState

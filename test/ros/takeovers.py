@@ -19,7 +19,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
-from harness import ARM, NOT_BUILT, path_of, pose, Probe, Process, READY, ROOT, stamped, tip
+from harness import ARM, NAMES, NOT_BUILT, path_of, pose, Probe, Process, READY, ROOT, stamped, tip
 from nav_msgs.msg import Path
 import numpy as np
 import pytest
@@ -27,7 +27,6 @@ from rig import judged, Setting
 from std_msgs.msg import String
 
 ACCELERATION = 2.0  # rad/s^2, as config/ik_node.yaml has it
-JOINTS = [f'joint_{k}' for k in range(1, 7)]
 AWAY = np.array([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
 HERE = tip(READY)
 EACH = int(os.environ.get('IK_NODE_TEST_TAKEOVERS', 1))
@@ -218,7 +217,7 @@ def running(request, tmp_path_factory):
     folder, probe = tmp_path_factory.mktemp('rig'), Probe()
     with (folder / 'rig.log').open('w') as log:
         rig = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(__file__), 'rig.py'),
-                                json.dumps({'joints': JOINTS, 'q': READY,
+                                json.dumps({'joints': NAMES, 'q': READY,
                                             'parent': os.getpid()})],
                                stdout=log, stderr=subprocess.STDOUT, env={
                                    **os.environ, 'PYTHONPATH': os.pathsep.join(

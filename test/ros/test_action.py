@@ -6,7 +6,7 @@ import importlib.util
 from types import SimpleNamespace
 
 from builtin_interfaces.msg import Duration
-from harness import latest, NOT_BUILT, READY, run_sim
+from harness import latest, NAMES, NOT_BUILT, READY, run_sim
 import numpy as np
 import pytest
 from rclpy.task import Future
@@ -17,7 +17,6 @@ from ik_node.motion.action_goal import GoalStatus, Stage
 from ik_node.ros import action_client
 from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 
-NAMES = [f'joint_{k}' for k in range(1, 7)]
 THERE = np.array(READY) + 0.3
 SIM = '/sim_controller'
 

@@ -11,6 +11,7 @@ from harness import (
     FINAL,
     latest,
     lent,
+    NAMES,
     NOT_BUILT,
     path_of,
     pose,
@@ -18,11 +19,9 @@ from harness import (
     READY,
     reasons,
     run_system,
-    stamped,
     tip,
 )
 from kicks import kicks
-from nav_msgs.msg import Path
 import numpy as np
 import pytest
 from std_srvs.srv import SetBool
@@ -91,10 +90,8 @@ def test_the_tracking_error_is_told(arm):
 @over_dds
 def test_a_path_is_followed(arm):
     """Lines go by the action as well."""
-    paths = arm.publisher(Path, 'goal_path')
     goal = path_of(pose(tip(READY).translation + [0.0, -0.1, 0.0]))
-    stamp = stamped(arm, goal)
-    paths.publish(goal)
+    stamp = arm.send_goal('path', goal)
     assert reasons(arm, stamp) == ['ACCEPTED', 'REACHED']
 
 
@@ -179,7 +176,7 @@ def test_another_client_takes_over(arm):
     stamp = arm.send_joints(FAR)
     arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 0.3)
     other.send(JointTrajectory(
-        joint_names=[f'joint_{k}' for k in range(1, 7)], points=[JointTrajectoryPoint(
+        joint_names=NAMES, points=[JointTrajectoryPoint(
             positions=THERE.tolist(), velocities=[0.0] * 6, accelerations=[0.0] * 6,
             time_from_start=Duration(sec=1))]))
     assert reasons(arm, stamp) == ['ACCEPTED', 'INTERRUPTED']
@@ -191,10 +188,8 @@ def test_another_client_takes_over(arm):
 @over_dds
 def test_a_stream_is_not_sent_by_the_action(arm):
     """With what to set instead."""
-    streams = arm.publisher(PoseStamped, 'goal_stream')
     goal = PoseStamped(pose=pose(tip(READY).translation))
-    stamp = stamped(arm, goal)
-    streams.publish(goal)
+    stamp = arm.send_goal('stream', goal)
     arm.wait(lambda: arm.answers(stamp))
     answer, = arm.answers(stamp)
     assert answer['state'] in FINAL and 'stream.output' in answer['message']
@@ -212,7 +207,7 @@ def test_another_client_ends_a_pause(arm):
     other = TrajectoryAction(arm, ACTION_NAME, lambda _verdict: None)
     arm.wait(other.server_is_ready)
     assert arm.call(pauser, SetBool.Request(data=True)).success
-    other.send(JointTrajectory(joint_names=[f'joint_{k}' for k in range(1, 7)], points=[
+    other.send(JointTrajectory(joint_names=NAMES, points=[
         JointTrajectoryPoint(positions=[*map(float, latest(arm))], velocities=[0.0] * 6,
                              time_from_start=Duration(sec=1))]))
     assert reasons(arm, stamp)[-1] == 'INTERRUPTED', arm.final(stamp)

@@ -4,7 +4,7 @@
 
 import importlib.util
 
-from harness import ARM, latest, NOT_BUILT, Probe, process, READY, reasons, run_system
+from harness import ARM, latest, NAMES, NOT_BUILT, Probe, process, READY, reasons, run_system
 from managers import Manager
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_a_refusal_by_an_inactive_controller(tmp_path, probe):
     server = ActionServer(probe, action_type(), f'/left/arm/{ACTION_NAME}', lambda handle: None,
                           goal_callback=lambda request: GoalResponse.REJECT)
     probe.create_timer(0.02, lambda: probe.publish_state(
-        [f'joint_{k}' for k in range(1, 7)], READY))
+        NAMES, READY))
     with process('ik_node', tmp_path, {
             'urdf_file': ARM, 'output': 'action', 'controller': '/left/arm'}):
         probe.wait_for_node()
@@ -64,7 +64,7 @@ def test_no_server(tmp_path, probe):
     with process('ik_node', tmp_path, {**ACTIVE, 'controller': 'arm'}):
         probe.wait_for_node()
         while_starting = probe.create_timer(0.02, lambda: probe.publish_state(
-            [f'joint_{k}' for k in range(1, 7)], READY))
+            NAMES, READY))
         health = '/ik_node: health'
         probe.wait(lambda: health in probe.health
                    and 'nobody listens' in probe.health[health].message
@@ -90,7 +90,7 @@ class SilentServer:
         self._server = ActionServer(probe, action_type(), ACTION_NAME, lambda handle: None,
                                     handle_accepted_callback=self.goals.append)
         probe.create_timer(0.02, lambda: probe.publish_state(
-            [f'joint_{k}' for k in range(1, 7)], READY))
+            NAMES, READY))
 
     def leave(self) -> None:
         """Be gone; the joint states go on."""

@@ -3,7 +3,7 @@
 """Joint goals, paths and arcs that cannot be: one sentence each, and nothing is sent."""
 
 from geometry_msgs.msg import PoseArray, PoseStamped, Quaternion, Transform, Twist
-from harness import latest, path_of, pose, READY, stamped, tip
+from harness import latest, path_of, pose, READY, tip
 from nav_msgs.msg import Path
 import numpy as np
 import pinocchio as pin
@@ -14,7 +14,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from ik_node.ros.messages.conversion import free_path
 
 HERE = tip(READY)
-TOPICS = {Path: 'path', PoseArray: 'arc', MultiDOFJointTrajectory: 'free_path'}
+KINDS = {Path: 'path', PoseArray: 'arc', MultiDOFJointTrajectory: 'free_path'}
 
 
 def freed(*axes, **others):
@@ -36,11 +36,8 @@ def freed(*axes, **others):
     (JointState(name=['joint_2'], position=[50.0]), 'BEYOND_LIMIT', 'limits')])
 def test_joint_goals_that_cannot_be(shared_system, goal, reason, words):
     """One sentence each, and nothing is sent."""
-    joints = shared_system.publisher(JointState, 'goal_joints')
     sent = len(shared_system.trajectories)
-    stamp = stamped(shared_system, goal, '')
-    joints.publish(goal)
-    answer = shared_system.final(stamp)
+    answer = shared_system.final(shared_system.send_goal('joints', goal, ''))
     assert (answer['state'], answer['reason']) == ('rejected', reason) and words in \
         answer['message'], answer
     assert len(shared_system.trajectories) == sent
@@ -67,20 +64,14 @@ def test_joint_goals_that_cannot_be(shared_system, goal, reason, words):
      'all zeros')])
 def test_paths_that_make_no_sense(shared_system, goal, reason, words):
     """One sentence each, and nothing is sent."""
-    goals = shared_system.publisher(type(goal), f'goal_{TOPICS[type(goal)]}')
     sent = len(shared_system.trajectories)
-    stamp = stamped(shared_system, goal)
-    goals.publish(goal)
-    answer = shared_system.final(stamp)
+    answer = shared_system.final(shared_system.send_goal(KINDS[type(goal)], goal))
     assert (answer['state'], answer['reason']) == ('rejected', reason), answer
     assert words in answer['message'] and len(shared_system.trajectories) == sent
 
 
 def test_a_path_that_goes_nowhere_is_answered_at_once(shared_system):
     """The arm is there already."""
-    paths = shared_system.publisher(Path, 'goal_path')
     goal = path_of(pose(tip(latest(shared_system)).translation))
-    stamp = stamped(shared_system, goal)
-    paths.publish(goal)
-    answer = shared_system.final(stamp)
+    answer = shared_system.final(shared_system.send_goal('path', goal))
     assert (answer['state'], answer['reason']) == ('reached', 'ALREADY_THERE'), answer

@@ -14,15 +14,7 @@ from types import SimpleNamespace
 
 from documents import run_program
 from geometry_msgs.msg import PoseStamped
-from harness import (
-    latest,
-    NOT_BUILT,
-    READY,
-    ROOT,
-    SEQUENCE_MODULE,
-    tip,
-    way,
-)
+from harness import latest, NAMES, NOT_BUILT, READY, ROOT, same, SEQUENCE_MODULE, tip, way
 from nightly import usual_first
 import numpy as np
 import pinocchio as pin
@@ -113,14 +105,9 @@ def there(system, goal):
     return tip(latest(system))
 
 
-def at(found, expected):
-    """Return whether two poses of the tip are the same."""
-    return np.linalg.norm(pin.log6(expected.actInv(found)).vector) < 1e-5
-
-
 def test_a_pose_in_the_frame_of_the_tip(system, arm):
     """As it is when the goal is taken; each form of a pose is tested in test/client."""
-    assert at(there(system, arm.move((HERE.inverse() * NEAR).homogeneous, frame='tool0')), NEAR)
+    assert same(there(system, arm.move((HERE.inverse() * NEAR).homogeneous, frame='tool0')), NEAR)
     assert arm.base_link == 'base_link' and arm.name == '/ik_node'
 
 
@@ -249,7 +236,7 @@ def test_many_goals_in_a_row(system, arm):
 def test_a_stream(system, arm):
     """The arm follows, and rests at the end of the block; what ends it sooner is said."""
     end = HERE.translation + [0.0, 0.06, 0.0]
-    system.set_parameters('/ik_node', {'stream.timeout': 0.5})
+    system.change('/ik_node', stream__timeout=0.5)
     with arm.stream() as stream:
         for share in np.linspace(0.0, 1.0, 40):
             stream.send(HERE.translation + share * (end - HERE.translation), QUAT)
@@ -272,7 +259,7 @@ def test_a_stream(system, arm):
                     goal = arm.joints(READY)
                 system.spin_for(0.02)
     assert goal.wait(20.0).reached
-    system.set_parameters('/ik_node', {'stream.timeout': 1.0})
+    system.change('/ik_node', stream__timeout=1.0)
     with pytest.raises(ZeroDivisionError), arm.stream() as stream:
         while not stream.goal or not stream.goal.accepted:
             stream.send(HERE.homogeneous)
@@ -288,7 +275,7 @@ def test_a_stream(system, arm):
     began = monotonic()
     again.send(HERE.homogeneous)  # waits until the node begins another
     assert monotonic() - began < 1.5 and again.wait(30.0).reason == 'STREAM_ENDED'
-    system.set_parameters('/ik_node', {'stream.timeout': 0.1})
+    system.change('/ik_node', stream__timeout=0.1)
     with arm.stream() as stream:
         pass
     assert stream.wait() is None
@@ -297,7 +284,7 @@ def test_a_stream(system, arm):
 def test_a_jog(system, arm):
     """The tip moves while commands are sent, and rests at the end of the block."""
     assert arm.joints(READY).wait(20.0).reached
-    system.set_parameters('/ik_node', {'stream.timeout': 0.5})
+    system.change('/ik_node', stream__timeout=0.5)
     began = monotonic()
     with arm.jog() as jog:
         for _ in range(30):
@@ -323,15 +310,15 @@ def test_a_jog(system, arm):
 def test_before_a_motion(system, arm):
     """The preview of the node and the solver of the client; nothing moves."""
     report = arm.preview(NEAR.homogeneous).wait(20.0)
-    assert report.reachable and at(tip(report.q), NEAR)
+    assert report.reachable and same(tip(report.q), NEAR)
     assert ' m of the tip' in arm.plan().wait(20.0)
     report = arm.preview(AWAY, kind='position').wait(20.0)
     assert (report.reachable, report.reason, report.q is None) == (False, 'OUT_OF_REACH', False)
     result = arm.ik(NEAR.homogeneous)
-    assert result.success and at(tip(result.q), NEAR)
+    assert result.success and same(tip(result.q), NEAR)
     assert np.abs(result.q - READY).max() < 1.0
     postures = arm.postures([*NEAR.translation, *pin.Quaternion(NEAR.rotation).coeffs()])
-    assert len(postures) > 1 and all(at(tip(each.q), NEAR) for each in postures)
+    assert len(postures) > 1 and all(same(tip(each.q), NEAR) for each in postures)
     far = PoseStamped()
     far.header.frame_id = 'tool0'
     with pytest.raises(ClientError, match='in the base link'):
@@ -341,7 +328,7 @@ def test_before_a_motion(system, arm):
 
 def test_state(system, arm):
     """Joint positions by name and in order, and the pose of the tip."""
-    assert arm.joint_names == tuple(f'joint_{k}' for k in range(1, 7))
+    assert arm.joint_names == tuple(NAMES)
     system.wait(lambda: np.abs(arm.q - READY).max() < 1e-6)
     assert [*arm.joint_positions] and arm.joint_positions['joint_5'] == pytest.approx(1.0)
     system.wait(lambda: np.abs(arm.tip_pose - HERE.homogeneous).max() < 1e-6)
@@ -372,24 +359,24 @@ def test_a_tool(system, arm):
     tool = pin.SE3(pin.rpy.rpyToMatrix(0.3, -0.4, 0.5), np.array([0.02, -0.03, 0.15]))
     arm.set_tool(tool.translation, [0.3, -0.4, 0.5]).wait(10.0)
     try:
-        assert at(there(system, arm.move((NEAR * tool).homogeneous)), NEAR)
+        assert same(there(system, arm.move((NEAR * tool).homogeneous)), NEAR)
         for k in range(20):  # at once, however far the next joint state is
             longer = tool * pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.01 * (k % 3)]))
             arm.set_tool(longer.translation, [0.3, -0.4, 0.5]).wait(10.0)
             assert np.abs(arm.tip_pose - (NEAR * longer).homogeneous).max() < 1e-5
         arm.set_tool(tool.translation, [0.3, -0.4, 0.5]).wait(10.0)
-        assert at(tip(arm.ik((NEAR * tool).homogeneous).q), NEAR)
-        assert at(there(system, arm.move(np.eye(4), frame='tcp')), NEAR)
+        assert same(tip(arm.ik((NEAR * tool).homogeneous).q), NEAR)
+        assert same(there(system, arm.move(np.eye(4), frame='tcp')), NEAR)
         with pytest.raises(ClientError, match='needs three finite numbers'):
             arm.set_tool([0.0, 0.1]).wait(10.0)
     finally:
         arm.set_tool([0.0, 0.0, 0.0]).wait(10.0)
-    assert at(tip(arm.ik(NEAR.homogeneous).q), NEAR)
+    assert same(tip(arm.ik(NEAR.homogeneous).q), NEAR)
 
 
 def test_scene(system, arm):
     """An object counts when its handle says so, until it is removed; a refusal is an error."""
-    system.set_parameters('/ik_node', {'motion.detour_time': 0.0})
+    system.change('/ik_node', motion__detour_time=0.0)
     left, right = ([side, 0.6, 0.4, 0.0, 0.6, 0.0] for side in (0.9, -0.9))
     there(system, arm.joints(left))
     triangles = np.array([[[x, 0.0, 0.0], [x, 0.1, 0.0], [x, 0.0, 1.4]] for x in (0.0, 0.1)])
@@ -414,7 +401,6 @@ def test_scene(system, arm):
             wrong().wait(20.0)
     arm.scene.add_sphere('b', 0.1, [2.0, 0.0, 3.0]).wait(20.0)
     arm.scene.clear().wait(20.0)
-    system.set_parameters('/ik_node', {'motion.detour_time': 1.0})
 
 
 def test_asyncio(system, arm):
@@ -549,7 +535,7 @@ def test_two_threads_and_two_clients(system, arm):
 def test_the_end_of_a_client(system):
     """Closed twice, used after; what is open ends, the arm goes on; an error stops the arm."""
     made = Arm()
-    system.set_parameters('/ik_node', {'motion.velocity_scale': 0.2})
+    system.change('/ik_node', motion__velocity_scale=0.2)
     goal = made.joints(SIDE)
     system.wait(lambda: goal.accepted)
     assert not goal.done
@@ -567,7 +553,6 @@ def test_the_end_of_a_client(system):
         system.wait(lambda: goal.accepted)
         _ = 1 / 0
     assert goal.result.state is GoalState.STOPPED
-    system.set_parameters('/ik_node', {'motion.velocity_scale': 1.0})
 
 
 @pytest.mark.fault('clients', 'a program is interrupted (Ctrl-C, SIGTERM) during its goal',
@@ -584,7 +569,7 @@ def test_ctrl_c(shared_system, tmp_path, script, before, number):
     """Wherever the program is at that moment; also if the handler of rclpy ends ROS."""
     system = shared_system
     assert system.final(system.send_joints(READY))['state'] == 'reached'
-    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.1}).successful
+    system.change('/ik_node', motion__velocity_scale=0.1)
     if script not in (ASYNC, SEQUENCE):
         script = script.format(before=before, name='node=node' if 'node =' in before else '')
     system.statuses.clear()
@@ -600,7 +585,6 @@ def test_ctrl_c(shared_system, tmp_path, script, before, number):
     assert 'may still move' not in said and 'Fatal' not in said
     system.wait(lambda: len(system.statuses) > 1, 5.0, f'an answer; {said}')
     assert [status['reason'] for status in system.statuses] == ['ACCEPTED', 'STOPPED'], said
-    assert system.set_parameters('/ik_node', {'motion.velocity_scale': 1.0}).successful
     system.wait(lambda: not any(system.states[-1][1].velocity))
     assert latest(system)[0] < 1.9
 

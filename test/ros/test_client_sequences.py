@@ -9,7 +9,7 @@ from threading import Event, Timer
 from types import SimpleNamespace
 
 from geometry_msgs.msg import PoseStamped
-from harness import ARM, latest, NOT_BUILT, pose, Probe, process, READY, tip
+from harness import ARM, latest, NAMES, NOT_BUILT, pose, Probe, process, READY, tip
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -36,7 +36,6 @@ if not hasattr(action, 'ExecuteMotionPrimitiveSequence'):
 HERE = tip(READY)
 QUAT = [*map(float, pin.Quaternion(HERE.rotation).coeffs())]
 AWAY = np.add(READY, [0.5, 0.1, 0.0, 0.2, 0.1, 0.0])
-NAMES = tuple(f'joint_{k}' for k in range(1, 7))
 
 
 @pytest.fixture(scope='module')

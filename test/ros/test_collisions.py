@@ -79,8 +79,7 @@ def test_no_motion_collides(tmp_path, probe):
         reasons = []
         while len(reasons) < samples(usual=6, nightly=25):
             q = random.uniform(CHAIN.lower, CHAIN.upper)
-            T = robots.reference(NAME).pose(CHAIN.base_link, CHAIN.tip_link,
-                                            robots.positions(CHAIN, q))
+            T = robots.tip_pose(NAME, q)
             if T[2, 3] < -0.1:
                 continue
             answer = probe.final(probe.send(T[:3, 3], pin.Quaternion(T[:3, :3]).coeffs()))
@@ -265,7 +264,7 @@ def test_a_search_in_vain(tmp_path, probe):
         assert len(arrivals) > 20 and np.diff(arrivals).max() < 0.3
         assert not [answer for answer in probe.answers(stamp) if answer['state'] in FINAL]
         begin = monotonic()
-        assert probe.call(probe.create_client(Trigger, '/ik_node/stop')).success
+        assert probe.call(probe.stop).success
         assert probe.final(stamp)['reason'] == 'STOPPED' and monotonic() - begin < 2.0
         assert probe.set_parameters('/ik_node', {'motion.detour_time': 0.5}).successful
         answer = probe.final(probe.send_joints(RIGHT))

@@ -17,7 +17,7 @@ from time import monotonic
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 from graph import graph
-from harness import ARM, COLD_START, Probe, process, READY, tool
+from harness import ARM, COLD_START, NAMES, Probe, process, READY, tool
 import pytest
 import rclpy
 from rclpy.lifecycle import LifecycleNode
@@ -35,7 +35,6 @@ from ik_node.ros.parameters.tables import IK_NODE
 from ik_node.tools.doctor.command import parse
 from ik_node.tools.doctor.observer import LOOK_PERIOD_S, Observer
 
-NAMES = [f'joint_{k}' for k in range(1, 7)]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 PATIENCE = '30'  # s, for what ends earlier
 BRIEF = '4'  # s, for what does not: something is missing

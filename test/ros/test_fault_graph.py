@@ -5,7 +5,6 @@
 from contextlib import ExitStack
 from itertools import permutations
 
-from browser import free_port
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
@@ -14,10 +13,11 @@ from harness import (
     DOWN,
     FINAL,
     FORGET_S,
+    free_port,
     goes_on_from_here,
     LATCHED,
     latest,
-    lent,
+    NAMES,
     once_each,
     path_of,
     pose,
@@ -26,26 +26,15 @@ from harness import (
     QUICK,
     READY,
     reasons,
-    stamped,
 )
-from nav_msgs.msg import Path
 from nightly import usual_first
 import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 AWAY = np.array([1.2, 0.1, -0.6, 0.3, 1.2, 0.5])
-NAMES = [f'joint_{k}' for k in range(1, 7)]
-
-
-@pytest.fixture
-def arm(shared_system):
-    """Lend the system of this module at READY."""
-    with lent(shared_system) as probe:
-        yield probe
 
 
 # ---- who comes when ----------------------------------------------------------
@@ -229,13 +218,11 @@ def test_a_large_description(tmp_path, probe):
 @pytest.mark.nightly
 def test_a_long_path(arm):
     """In the midst of a motion, which goes on."""
-    paths = arm.publisher(Path, 'goal_path')
     goal = path_of(*[pose((0.4, 0.2, 0.4))] * 100_000)
     # The way of so many poses from process to process takes seconds on a busy machine.
     arm.change('/ik_node', motion__velocity_scale=0.2, goal__max_age=60.0)
     under_way = arm.send_joints(AWAY)
-    stamp = stamped(arm, goal)
-    paths.publish(goal)
+    stamp = arm.send_goal('path', goal)
     answer = arm.final(stamp, 60.0)
     assert answer['reason'] == 'PATH_INVALID' and '(2000 poses' in answer['message'], answer
     assert reasons(arm, under_way) == ['ACCEPTED', 'REACHED']
@@ -295,14 +282,11 @@ def test_another_sender_takes_over(arm):
                    'each is taken or refused as a whole, and each goal meanwhile has its answer')
 def test_parameters_under_load(arm):
     """What is taken counts from the next goal on; what contradicts is refused."""
-    goals = arm.publisher(JointState, 'goal_joints')
-    sent = []
+    sent = [arm.send_joints(READY)]
 
     def send() -> None:
         share = 0.1 + 0.8 * (len(sent) % 7) / 7
-        goal = JointState(name=NAMES, position=[*map(float, AWAY * share)])
-        sent.append(stamped(arm, goal, ''))
-        goals.publish(goal)
+        sent.append(arm.send_joints(AWAY * share))
 
     timer = arm.create_timer(0.05, send)
     changes = [({'motion.velocity_scale': 0.3}, True), ({'state.timeout': 0.05}, False),

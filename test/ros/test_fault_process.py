@@ -213,11 +213,8 @@ Dispatcher.compile = told
                    'nothing is compiled or loaded for it: that was done before')
 def test_nothing_is_compiled_after_the_start(tmp_path, probe):
     """As the compiler itself tells."""
-    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
-            process('ik_node', tmp_path, {'urdf_file': ARM, **QUICK}, script=LISTEN) as node:
-        probe.watch_motion()
-        probe.wait_for_node()
-        probe.wait_until_ready()
+    with run_system(tmp_path, probe, QUICK, script=LISTEN):
+        node = probe.node
         probe.wait(lambda: 'all kernels are compiled' in node.output, 60.0)
         before = node.output.count('compiles')
         assert before > 20
@@ -229,12 +226,9 @@ def test_nothing_is_compiled_after_the_start(tmp_path, probe):
             [0.0, 0.03, -0.1], [0.0, 0.1, -0.1], [0.0, 0.1, 0.0])])
         for xyz, state in (((5.0, 0.0, 0.0), 'rejected'), ((0.4, 0.2, 0.4), 'reached')):
             assert probe.final(probe.send(xyz, DOWN))['state'] == state
-        for topic, message in (('goal_position', point), ('goal_path', line), ('goal_arc', arc),
-                               ('goal_pointing', PoseStamped(pose=pose(here.translation)))):
-            publisher = probe.publisher(type(message), topic)
-            stamp = stamped(probe, message)
-            publisher.publish(message)
-            assert probe.final(stamp)['state'] == 'reached'
+        for kind, message in (('position', point), ('path', line), ('arc', arc),
+                              ('pointing', PoseStamped(pose=pose(here.translation)))):
+            assert probe.final(probe.send_goal(kind, message))['state'] == 'reached'
         probe.send_joints(AWAY)
         probe.wait(lambda: np.abs(latest(probe) - READY).max() > 0.3, what='a motion')
         assert probe.final(probe.send(here.translation, DOWN))['state'] == 'reached'
@@ -280,30 +274,20 @@ preparation.load_kernels = load_later
 def test_goals_while_the_node_still_compiles(tmp_path, probe):
     """Each gets its answer, and none holds up another."""
     done = tmp_path / 'done'
-    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
-            process('ik_node', tmp_path, {'urdf_file': ARM},
-                    script=COMPILES_LONG.format(done)) as node:
-        probe.watch_motion()
-        probe.wait_for_node()
-        probe.wait_until_ready()
-        here = tip(READY)
+    with run_system(tmp_path, probe, script=COMPILES_LONG.format(done)):
+        node, here = probe.node, tip(READY)
         assert probe.final(probe.send(here.translation + [0.0, 0.05, 0.0], DOWN))['state'] \
             == 'reached'
-        stream = probe.publisher(PoseStamped, 'goal_stream')
         target = PoseStamped(pose=pose(here.translation))
-        stamp = stamped(probe, target)
-        stream.publish(target)
-        assert probe.final(stamp)['reason'] == 'COMPILING'
+        assert probe.final(probe.send_goal('stream', target))['reason'] == 'COMPILING'
         point = PointStamped()
         point.point.x, point.point.y, point.point.z = here.translation + [0.0, 0.1, 0.0]
         eyes = Eyes(probe)
         assert values(eyes.preview('position', point.point))['reason'] == 'COMPILING'
         line = path_of(pose(here.translation), pose(here.translation + [0.0, 0.0, -0.1]))
         stamps = []
-        for topic, message in (('goal_path', line), ('goal_position', point)):
-            publisher = probe.publisher(type(message), topic)
-            stamps.append(stamped(probe, message))
-            publisher.publish(message)
+        for kind, message in (('path', line), ('position', point)):
+            stamps.append(probe.send_goal(kind, message))
             probe.wait(lambda: f'goal {len(stamps) + 2} waits until the node' in node.output
                        or len(stamps) == 2)
         assert probe.final(stamps[0])['reason'] == 'SUPERSEDED'
@@ -351,14 +335,10 @@ def test_interrupted_twice(system):
 @pytest.mark.nightly
 def test_interrupted_while_it_solves(tmp_path, probe):
     """Goals that take as long as the deadline lets them."""
-    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
-            process('ik_node', tmp_path, {'urdf_file': ARM, 'solver.deadline': 0.4,
-                                          'solver.max_restarts': 10_000}) as node:
-        probe.wait_for_node()
-        probe.wait_until_ready()
+    with run_system(tmp_path, probe, {'solver.deadline': 0.4, 'solver.max_restarts': 10_000}):
         stamps = [probe.send((0.0, 0.0, 0.02)) for _ in range(60)]
         probe.wait(lambda: any(answer['state'] == 'rejected' for answer in probe.statuses))
-        assert node.stop() == 0
+        assert probe.node.stop() == 0
         probe.wait(lambda: len(probe.statuses) >= 60)
         assert {*stamps} == {answer['stamp'] for answer in probe.statuses}
         outcomes = [answer['reason'] for answer in probe.statuses]

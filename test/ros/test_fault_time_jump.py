@@ -4,7 +4,7 @@
 
 from contextlib import closing
 
-from harness import ARM, Probe, process, READY, seconds
+from harness import ARM, NAMES, Probe, process, READY, seconds
 from nightly import usual_first
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ class LeapingArm(Probe):
                 before, self._q = self._q, np.array(
                     [np.interp(at, times, row) for row in rows.T])
                 self._velocity = np.clip((self._q - before) / 0.01, -1.0, 1.0)
-        self.publish_state([f'joint_{k}' for k in range(1, 7)], self._q, self._velocity)
+        self.publish_state(NAMES, self._q, self._velocity)
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_states_that_were_held_up(tmp_path, probe):
         begin, count = [(1000.0, 0.0), (1000.4, 1.2)], 0
         while 'leapt by' not in node.output:
             time, turned = begin.pop(0) if begin else (1000.4, -0.2 if count % 2 else 1.2)
-            message = JointState(name=[f'joint_{k}' for k in range(1, 7)], position=READY)
+            message = JointState(name=NAMES, position=READY)
             message.position[0] += turned
             message.header.stamp = Time(nanoseconds=int(1e9 * time)).to_msg()
             probe.joint_states.publish(message)

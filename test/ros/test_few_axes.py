@@ -5,7 +5,7 @@
 import json
 
 from geometry_msgs.msg import PointStamped
-from harness import Probe, QUICK, READY, reasons, run_system, stamped, tool
+from harness import Probe, QUICK, READY, reasons, run_system, tool
 import pytest
 from sensor_msgs.msg import JointState
 
@@ -19,7 +19,6 @@ def arm(tmp_path_factory, recorded):
     probe = Probe()
     with run_system(tmp_path_factory.mktemp('five'), probe, {**QUICK, **FIVE},
                     {**FIVE, 'initial_positions': READY[:5]}):
-        probe.joint_goals = probe.publisher(JointState, 'goal_joints')
         yield probe
     probe.destroy_node()
 
@@ -44,9 +43,7 @@ def asked(arm, *arguments):
 def back(arm):
     """Move to READY."""
     goal = JointState(name=[f'joint_{k}' for k in range(1, 6)], position=READY[:5])
-    stamp = stamped(arm, goal, '')
-    arm.joint_goals.publish(goal)
-    assert arm.final(stamp)['state'] == 'reached'
+    assert arm.final(arm.send_goal('joints', goal, ''))['state'] == 'reached'
 
 
 WAYS = {'line': ('--line', '--xyz', 0.0, -0.15, 0.0),
@@ -93,11 +90,9 @@ def test_an_axis_that_is_named_twice(arm):
 
 def test_what_it_names_is_reached(arm):
     """Each of the three, for the same position."""
-    points = arm.publisher(PointStamped, 'goal_position')
     goal = PointStamped()
     goal.point.x, goal.point.y, goal.point.z = AWAY
-    stamp = stamped(arm, goal)
-    points.publish(goal)
+    stamp = arm.send_goal('position', goal)
     assert reasons(arm, stamp)[-1] == 'REACHED'
     assert 'axes reach few' not in arm.final(stamp)['message']
     assert arm.set_parameters('/ik_node', {'solver.nearest': True,

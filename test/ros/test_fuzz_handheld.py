@@ -5,12 +5,12 @@
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from fuzz.messages import like
 from geometry_msgs.msg import PoseStamped
-from harness import LATCHED, pose, process
+from harness import free_port, LATCHED, pose, process
 from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 from test_fuzz_messages import ONCE, sound
-from test_handheld import free_port, Headset
+from test_handheld import Headset
 
 ANSWER = DiagnosticStatus(name='x', message='words', hardware_id='1', values=[
     KeyValue(key=key, value=value) for key, value in (

@@ -23,6 +23,7 @@ from harness import (
     COLD_START,
     FINAL,
     latest,
+    NAMES,
     path_of,
     pose,
     Probe,
@@ -45,7 +46,6 @@ from ik_node.node.stream.jog import joint_jog_type
 from ik_node.ros.messages.conversion import free_path
 from ik_node.ros.middleware.qos import LATCHED_QOS
 
-NAMES = [f'joint_{k}' for k in range(1, 7)]
 # What is found is sent again as it is; over DDS, smaller examples are not looked for.
 ONCE = settings(max_examples=samples(usual=12, nightly=25), deadline=None,
                 phases=[Phase.explicit, Phase.generate],

@@ -8,12 +8,12 @@ import pytest
 
 pytest.importorskip('playwright', reason='playwright is not installed')
 
-from browser import browser, free_port, new_context, Window  # noqa: E402
+from browser import browser, new_context, Window  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue  # noqa: E402
 from fuzz.messages import like  # noqa: E402
 from geometry_msgs.msg import Point, PoseStamped  # noqa: E402
 from graph import all_of  # noqa: E402
-from harness import ARM, LATCHED, pose, process, READY  # noqa: E402
+from harness import ARM, free_port, LATCHED, pose, process, READY  # noqa: E402
 from hypothesis import example, given, strategies as st  # noqa: E402
 from sensor_msgs.msg import JointState, PointCloud2, PointField  # noqa: E402
 from test_fuzz_messages import NAMES, ONCE, sound  # noqa: E402

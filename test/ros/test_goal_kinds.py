@@ -9,14 +9,11 @@ Simple ones, and arcs, are sent in test_node_client.py and test_client.py.
 import math
 from time import monotonic
 
-from geometry_msgs.msg import (
-    PoseStamped,
-    PoseWithCovarianceStamped,
-)
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from harness import (
     DOWN,
     latest,
-    lent,
+    NAMES,
     off_line,
     off_sent_way,
     once_each,
@@ -25,11 +22,9 @@ from harness import (
     positions_of,
     READY,
     sent_way,
-    stamped,
     tip,
     way,
 )
-from nav_msgs.msg import Path
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -46,32 +41,21 @@ def sim():
     return {'rate': 40.0}
 
 
-@pytest.fixture
-def system(shared_system):
-    """Lend the system, with the arm at READY."""
-    with lent(shared_system):
-        yield shared_system
-
-
 def off(goal, there):
     """Return the deviation (6,) of the tip from a pose, in the axes of the pose: m, rad."""
     return np.array([*goal.rotation.T @ (there.translation - goal.translation),
                      *pin.log3(goal.rotation.T @ there.rotation)])
 
 
-def test_a_region(system):
+def test_a_region(arm):
     """The tip ends within each tolerance, in the axes of the pose; what is exact is exact."""
-    regions = system.publisher(PoseWithCovarianceStamped, 'goal_region')
-
     def go(goal, *tolerance):
         message = PoseWithCovarianceStamped()
         message.pose.pose = pose(goal.translation, goal.rotation)
         message.pose.covariance = np.diag(np.square(tolerance)).ravel()
-        stamp = stamped(system, message)
-        regions.publish(message)
-        answer = system.final(stamp)
+        answer = arm.final(arm.send_goal('region', message))
         assert answer['kind'] == 'region'
-        return answer, off(goal, tip(latest(system)))
+        return answer, off(goal, tip(latest(arm)))
 
     # 1 cm farther than the arm can reach, along z of the pose.
     far = pin.SE3(pin.rpy.rpyToMatrix(0.0, math.pi / 2, 0.0), np.array([1.0072, 0.0, 0.5]))
@@ -98,35 +82,26 @@ def test_invalid_goal_regions(entries, words):
     assert error.value.reason is Reason.GOAL_TOLERANCE
 
 
-def lying(goal):
-    """Return the pose (Pinocchio's) of a goal at READY's orientation."""
-    return pose(goal, HERE.rotation)
-
-
-def test_the_first_pose_that_can_be_reached(system):
+def test_the_first_pose_that_can_be_reached(arm):
     """Whatever keeps the arm from those before: reach, or an obstacle; each is tried alone."""
-    firsts = system.publisher(Path, 'goal_first')
     below, far = [*HERE.translation[:2], 0.02], HERE.translation + [3.0, 0.0, 0.0]
     near, other = HERE.translation + [0.0, 0.1, 0.05], HERE.translation + [0.0, -0.1, 0.0]
 
     def go(*wanted):
-        goal = path_of(*map(lying, wanted))
-        stamp = stamped(system, goal)
-        firsts.publish(goal)
-        return system.final(stamp)
+        return arm.final(arm.send_goal('first', path_of(*map(pose, wanted))))
 
-    system.change('/ik_node', collision__ground=True)
+    arm.change('/ik_node', collision__ground=True)
     answer = go(far, below, near, other)
     assert (answer['state'], answer['kind'], answer['pose_number']) == ('reached', 'first', '3')
-    assert np.linalg.norm(tip(latest(system)).translation - near) < 1e-5
+    assert np.linalg.norm(tip(latest(arm)).translation - near) < 1e-5
     assert go(other, near)['pose_number'] == '1'
     # The nearest pose to one out of reach is second to one that can be reached.
-    system.change('/ik_node', solver__nearest=True)
+    arm.change('/ik_node', solver__nearest=True)
     assert go(far, near)['pose_number'] == '2'
     answer = go(far, far + [1.0, 0.0, 0.0])
     assert (answer['reason'], answer['pose_number']) == ('NEAREST', '2')
-    system.change('/ik_node', solver__nearest=False)
-    known = len(system.trajectories)
+    arm.change('/ik_node', solver__nearest=False)
+    known = len(arm.trajectories)
     answer = go(far, below, *(far,) * 4)
     assert (answer['state'], answer['reason']) == ('rejected', 'OUT_OF_REACH')
     assert 'pose_number' not in answer
@@ -135,124 +110,102 @@ def test_the_first_pose_that_can_be_reached(system):
     for count in (0, 51):
         answer = go(*(near,) * count)
         assert answer['reason'] == 'PATH_INVALID'
-    assert len(system.trajectories) == known
+    assert len(arm.trajectories) == known
 
 
 @pytest.mark.nightly
-def test_a_choice_of_poses_is_stopped_and_replaced(system):
+def test_a_choice_of_poses_is_stopped_and_replaced(arm):
     """While they are tried, each of which takes a look of the queue: one answer for each goal."""
-    firsts = system.publisher(Path, 'goal_first')
     # What sends joints has found the node then.
-    assert system.final(system.send_joints(READY))['state'] == 'reached'
+    assert arm.final(arm.send_joints(READY))['state'] == 'reached'
     far = HERE.translation + [3.0, 0.0, 0.0]
 
     def begin():
-        goal = path_of(*map(lying, [far] * 50))
-        stamps.append(stamped(system, goal))
-        firsts.publish(goal)
+        stamps.append(arm.send_goal('first', path_of(*[pose(far)] * 50)))
         return stamps[-1]
 
     stamps: list[str] = []
     first = begin()
-    assert system.final(system.send_joints(np.add(READY, 0.05)))['state'] == 'reached'
-    assert system.final(first)['state'] == 'superseded'
-    known, second = len(system.trajectories), begin()
-    assert system.call(system.stop).success
-    assert system.final(second)['reason'] == 'STOPPED'
-    system.spin_for(0.1)
-    assert [len(system.answers(stamp)) for stamp in stamps] == [1, 1]
-    assert len(system.trajectories) == known
+    assert arm.final(arm.send_joints(np.add(READY, 0.05)))['state'] == 'reached'
+    assert arm.final(first)['state'] == 'superseded'
+    known, second = len(arm.trajectories), begin()
+    assert arm.call(arm.stop).success
+    assert arm.final(second)['reason'] == 'STOPPED'
+    arm.spin_for(0.1)
+    assert [len(arm.answers(stamp)) for stamp in stamps] == [1, 1]
+    assert len(arm.trajectories) == known
 
 
 def long_path(count=2000):
     """Return a line of 0.2 m with as many poses as a path may have."""
-    return path_of(*(pose(HERE.translation + [0.0, 0.2 * k / count, 0.0], HERE.rotation)
+    return path_of(*(pose(HERE.translation + [0.0, 0.2 * k / count, 0.0])
                      for k in range(1, count + 1)))
 
 
-def test_a_long_path_is_planned_beside_other_work(system):
+def test_a_long_path_is_planned_beside_other_work(arm):
     """Requests are answered meanwhile; the first motion of the arm is that of the path."""
-    paths = system.publisher(Path, 'goal_path')
-    goal = long_path()
-    stamp = stamped(system, goal)
+    stamp = arm.send_goal('path', long_path())
     times = [monotonic()]
-    paths.publish(goal)
-    while not system.answers(stamp):
-        assert system.state() == 'active'
+    while not arm.answers(stamp):
+        assert arm.state() == 'active'
         times.append(monotonic())
-    assert system.answers(stamp)[0]['state'] == 'accepted', system.answers(stamp)
+    assert arm.answers(stamp)[0]['state'] == 'accepted', arm.answers(stamp)
     # Planned between two requests it would take most of the time.
     assert np.diff(times).max() < 0.3 * (times[-1] - times[0])
-    assert system.final(stamp)['state'] == 'reached'
+    assert arm.final(stamp)['state'] == 'reached'
 
 
-def test_a_stop_before_a_long_path_is_planned(system):
+def test_a_stop_before_a_long_path_is_planned(arm):
     """It is never begun."""
-    paths = system.publisher(Path, 'goal_path')
-    goal = long_path()
-    stamp = stamped(system, goal)
-    paths.publish(goal)
-    assert system.call(system.stop).success
-    assert [answer['state'] for answer in system.answers(stamp)] == ['stopped']
-    sent = len(system.trajectories)
-    system.spin_for(1.0)
-    assert len(system.trajectories) == sent
+    stamp = arm.send_goal('path', long_path())
+    assert arm.call(arm.stop).success
+    assert [answer['state'] for answer in arm.answers(stamp)] == ['stopped']
+    sent = len(arm.trajectories)
+    arm.spin_for(1.0)
+    assert len(arm.trajectories) == sent
 
 
-def test_a_long_path_takes_over_a_moving_arm(system):
+def test_a_long_path_takes_over_a_moving_arm(arm):
     """The arm comes to rest first; one that cannot be followed leaves the motion alone."""
-    paths = system.publisher(Path, 'goal_path')
-    system.change('/ik_node', motion__velocity_scale=0.2)
-    first = system.send_joints(np.array(READY) + [1.5, 0.0, 0.0, 0.0, 0.0, 0.0])
-    system.wait(lambda: system.answers(first))
+    arm.change('/ik_node', motion__velocity_scale=0.2)
+    first = arm.send_joints(np.array(READY) + [1.5, 0.0, 0.0, 0.0, 0.0, 0.0])
+    arm.wait(lambda: arm.answers(first))
     goal = long_path(200)
     goal.poses[150].pose.position.x = 5.0
-    refused = stamped(system, goal)
-    paths.publish(goal)
-    assert system.final(refused)['state'] == 'rejected'
-    assert [answer['state'] for answer in system.answers(first)] == ['accepted']
-    goal = long_path(200)
-    second = stamped(system, goal)
-    paths.publish(goal)
-    system.wait(lambda: system.answers(second))
-    assert system.final(first)['reason'] == 'SUPERSEDED'
-    assert system.answers(second)[0]['state'] == 'accepted', system.answers(second)
-    assert system.call(system.stop).success
+    assert arm.final(arm.send_goal('path', goal))['state'] == 'rejected'
+    assert [answer['state'] for answer in arm.answers(first)] == ['accepted']
+    second = arm.send_goal('path', long_path(200))
+    arm.wait(lambda: arm.answers(second))
+    assert arm.final(first)['reason'] == 'SUPERSEDED'
+    assert arm.answers(second)[0]['state'] == 'accepted', arm.answers(second)
+    assert arm.call(arm.stop).success
 
 
-def test_the_nearest_pose_is_not_called_the_goal(system):
+def test_the_nearest_pose_is_not_called_the_goal(arm):
     """With solver.nearest: reached, but for the reason NEAREST, with the distance that is left."""
-    system.change('/ik_node', solver__nearest=True)
-    answer = system.final(system.send((2.0, 0.0, 0.5), DOWN))
+    arm.change('/ik_node', solver__nearest=True)
+    answer = arm.final(arm.send((2.0, 0.0, 0.5), DOWN))
     assert (answer['state'], answer['reason']) == ('reached', 'NEAREST'), answer
-    left = np.linalg.norm(tip(latest(system)).translation - [2.0, 0.0, 0.5])
+    left = np.linalg.norm(tip(latest(arm)).translation - [2.0, 0.0, 0.5])
     assert float(answer['measured_position_error_m']) == pytest.approx(left, rel=1e-3)
     assert left > 0.5 and 'as near as it can be' in answer['message']
-    # Of a pose whose orientation alone is out of reach, the position may be kept.
-    system.change('/ik_node', solver__nearest_keeps_position=True)
-    answer = system.final(system.send((0.9, 0.0, 0.7), DOWN))
-    assert (answer['state'], answer['reason']) == ('reached', 'NEAREST'), answer
-    assert np.linalg.norm(tip(latest(system)).translation - [0.9, 0.0, 0.7]) < 1e-5
-    assert float(answer['measured_orientation_error_rad']) > 0.1
 
 
-def test_a_pose_by_a_straight_line(system):
+def test_a_pose_by_a_straight_line(arm):
     """With motion.straight; off it a motion of the joints bends by centimetres."""
     target = HERE.translation + [0.05, -0.25, -0.1]
-    system.change('/ik_node', motion__straight=True)
-    stamp = system.send(target, pin.Quaternion(HERE.rotation).coeffs())
-    answer = system.final(stamp)
+    arm.change('/ik_node', motion__straight=True)
+    answer = arm.final(arm.send(target, pin.Quaternion(HERE.rotation).coeffs()))
     assert answer['state'] == 'reached', answer
     assert float(answer['path_fraction']) == 1.0 and float(answer['path_deviation_m']) < 1e-4
-    points, rotations = way(system)
+    points, rotations = way(arm)
     assert off_line(points, HERE.translation, target).max() < 1e-4
     assert max(np.linalg.norm(pin.log3(HERE.rotation.T @ R)) for R in rotations) < 1e-4
     assert np.linalg.norm(points[-1] - target) < 1e-5
 
 
-def test_a_path_goes_through_its_corners(system):
+def test_a_path_goes_through_its_corners(arm):
     """Straight from pose to pose, at rest in each corner; quaternions are normalised."""
-    paths = system.publisher(Path, 'goal_path')
     corners = [HERE.translation + d for d in ([0.0, -0.1, 0.0], [0.0, -0.1, -0.1],
                                               [0.0, 0.05, -0.1])]
     goal = path_of(*map(pose, corners))
@@ -260,72 +213,57 @@ def test_a_path_goes_through_its_corners(system):
         for name in 'xyzw':
             number = getattr(corner.pose.orientation, name)
             setattr(corner.pose.orientation, name, 1.01 * number)
-    stamp = stamped(system, goal)
-    paths.publish(goal)
-    answer = system.final(stamp)
+    answer = arm.final(arm.send_goal('path', goal))
     assert answer['state'] == 'reached', answer
-    assert 'has norm 1.01; it is normalised' in system.node.output
+    assert 'has norm 1.01; it is normalised' in arm.node.output
     assert float(answer['path_m']) == pytest.approx(0.35, abs=1e-3)
-    points, _ = way(system)
+    points, _ = way(arm)
     legs = list(zip([HERE.translation, *corners], corners))
     assert np.min([off_line(points, a, b) for a, b in legs], axis=0).max() < 1e-4
-    sent, _ = sent_way(system)
+    sent, _ = sent_way(arm)
     for corner in corners:
         assert np.linalg.norm(sent - corner, axis=1).min() < 1e-4
 
 
-def test_a_blended_path_does_not_stop(system):
+def test_a_blended_path_does_not_stop(arm):
     """It passes by its corner within the radius, and is there sooner."""
-    paths = system.publisher(Path, 'goal_path')
     corners = [HERE.translation + d for d in ([0.0, -0.15, 0.0], [0.0, -0.15, -0.15])]
     durations = []
     for radius in (0.0, 0.04):
-        system.change('/ik_node', path__blend_radius=radius)
-        began = len(system.trajectories)
+        arm.change('/ik_node', path__blend_radius=radius)
+        began = len(arm.trajectories)
         for targets in (corners, [HERE.translation]):
-            goal = path_of(*map(pose, targets))
-            stamp = stamped(system, goal)
-            paths.publish(goal)
-            answer = system.final(stamp)
+            answer = along(arm, *targets)
             assert answer['state'] == 'reached', answer
             if targets is corners:
                 durations.append(float(answer['duration_s']))
     assert durations[1] < 0.95 * durations[0]
-    assert off_sent_way(system) < 5e-3
+    assert off_sent_way(arm) < 5e-3
     # The nearest that the second way came to the corner.
-    nearest = np.linalg.norm(sent_way(system, began)[0] - corners[0], axis=1).min()
+    nearest = np.linalg.norm(sent_way(arm, began)[0] - corners[0], axis=1).min()
     assert 1e-3 < nearest < 0.04
 
 
 @pytest.mark.fault('goals', 'a line that leaves the reach on its way',
                    'refused as a whole with how far it could be; path.partial goes so far')
-def test_a_path_that_cannot_be_followed(system):
+def test_a_path_that_cannot_be_followed(arm):
     """Nothing is sent, and the answer says how far it could be; path.partial goes so far."""
-    paths = system.publisher(Path, 'goal_path')
-    goal = path_of(pose(HERE.translation + [0.9, 0.0, 0.0]))
-    stamp = stamped(system, goal)
-    paths.publish(goal)
-    answer = system.final(stamp)
-    assert answer['state'] == 'rejected' and not system.trajectories
+    answer = along(arm, HERE.translation + [0.9, 0.0, 0.0])
+    assert answer['state'] == 'rejected' and not arm.trajectories
     fraction = float(answer['path_fraction'])
     assert 0.05 < fraction < 0.95
-    system.change('/ik_node', path__partial=True)
-    goal = path_of(pose(HERE.translation + [0.9, 0.0, 0.0]))
-    stamp = stamped(system, goal)
-    paths.publish(goal)
-    answer = system.final(stamp)
+    arm.change('/ik_node', path__partial=True)
+    answer = along(arm, HERE.translation + [0.9, 0.0, 0.0])
     assert answer['state'] == 'failed' and 'as far as it could' in answer['message'], answer
     assert float(answer['path_fraction']) == pytest.approx(fraction, abs=0.01)
-    gone = np.linalg.norm(tip(latest(system)).translation - HERE.translation)
+    gone = np.linalg.norm(tip(latest(arm)).translation - HERE.translation)
     assert gone == pytest.approx(0.9 * fraction, abs=0.01)
 
 
-def along(system, *positions, R=HERE.rotation):
+def along(arm, *positions, R=HERE.rotation):
     """Send a path; return its answer."""
-    goal = path_of(*(pose(position, R) for position in positions))
-    stamp = stamped(system, goal)
-    system.publisher(Path, 'goal_path').publish(goal)
-    return system.final(stamp)
+    return arm.final(arm.send_goal('path', path_of(
+        *(pose(position, R) for position in positions))))
 
 
 def shift_of(answer):
@@ -333,98 +271,89 @@ def shift_of(answer):
     return np.array(answer['remedy_shift_m'].split(), dtype=float)
 
 
-def test_a_refused_line_has_a_remedy(system):
+def test_a_refused_line_has_a_remedy(arm):
     """With the shift of its end that is told, it is followed to its end."""
     far = HERE.translation + [0.9, 0.0, 0.0]
-    answer = along(system, far)
-    assert answer['state'] == 'rejected' and not system.trajectories
-    answer = along(system, far + shift_of(answer))
+    answer = along(arm, far)
+    assert answer['state'] == 'rejected' and not arm.trajectories
+    answer = along(arm, far + shift_of(answer))
     assert answer['state'] == 'reached' and float(answer['path_fraction']) == 1.0, answer
     assert 'remedy_shift_m' not in answer
 
 
-def test_one_pose_of_a_refused_path_has_a_remedy(system):
+def test_one_pose_of_a_refused_path_has_a_remedy(arm):
     """It is named; so long a path is planned beside, as its remedy is."""
     count = 120
     way_there = HERE.translation + np.linspace([0.0, -0.05, 0.0], [0.0, 0.05, 0.05], count)
     way_there[count // 2, 0] += 0.9
-    answer = along(system, *way_there)
-    assert answer['state'] == 'rejected' and not system.trajectories
+    answer = along(arm, *way_there)
+    assert answer['state'] == 'rejected' and not arm.trajectories
     assert answer['remedy_of'] == f'pose {count // 2 + 1} of {count}'
     way_there[count // 2] += shift_of(answer)
-    answer = along(system, *way_there[:count // 2 + 1])
+    answer = along(arm, *way_there[:count // 2 + 1])
     assert answer['state'] == 'reached', answer
 
 
-def test_a_refused_way_has_another_begin(system):
+def test_a_refused_way_has_another_begin(arm):
     """A joint would meet its limit on the line; from the posture that is told it does not."""
     q = [1.0, -0.8, -2.1, 1.9, 0.7, 0.2]
-    assert system.final(system.send_joints(q))['state'] == 'reached'
+    assert arm.final(arm.send_joints(q))['state'] == 'reached'
     begin = tip(q)
     end = begin.translation + [0.0, 0.25, 0.0]
-    answer = along(system, end, R=begin.rotation)
+    answer = along(arm, end, R=begin.rotation)
     assert answer['state'] == 'rejected'
     assert answer['remedy_way'] == 'joints'
-    assert answer['remedy_start_joints'].split() == [f'joint_{k}' for k in range(1, 7)]
+    assert answer['remedy_start_joints'].split() == NAMES
     start = np.array(answer['remedy_start'].split(), dtype=float)
-    assert system.final(system.send_joints(start))['state'] == 'reached'
-    assert np.abs(tip(latest(system)).homogeneous - begin.homogeneous).max() < 1e-3
-    answer = along(system, end, R=begin.rotation)
+    assert arm.final(arm.send_joints(start))['state'] == 'reached'
+    assert np.abs(tip(latest(arm)).homogeneous - begin.homogeneous).max() < 1e-3
+    answer = along(arm, end, R=begin.rotation)
     assert answer['state'] == 'reached', answer
 
 
-def test_a_refusal_stays_one(system):
+def test_a_refusal_stays_one(arm):
     """Whatever comes while its remedies are sought: a goal, and many more that are refused."""
-    paths = system.publisher(Path, 'goal_path')
     stamps = []
     for k in range(30):
-        goal = path_of(pose(HERE.translation + [0.9, 0.001 * k, 0.0]))
-        stamps.append(stamped(system, goal))
-        paths.publish(goal)
-        system.spin_for(0.01 * (k % 3))
-    reached = system.send_joints(READY)
-    answers = [system.final(stamp) for stamp in stamps]
+        stamps.append(arm.send_goal('path', path_of(
+            pose(HERE.translation + [0.9, 0.001 * k, 0.0]))))
+        arm.spin_for(0.01 * (k % 3))
+    reached = arm.send_joints(READY)
+    answers = [arm.final(stamp) for stamp in stamps]
     assert {answer['state'] for answer in answers} <= {'rejected', 'superseded'}
     refused = [answer for answer in answers if answer['state'] == 'rejected']
     assert refused and all('path_fraction' in answer for answer in refused)
-    assert system.final(reached)['state'] == 'reached'
-    once_each(system.statuses, [*stamps, reached])
+    assert arm.final(reached)['state'] == 'reached'
+    once_each(arm.statuses, [*stamps, reached])
 
 
-def test_a_line_during_a_motion(system):
+def test_a_line_during_a_motion(arm):
     """The arm is first brought to rest, then goes straight."""
-    paths = system.publisher(Path, 'goal_path')
-    system.change('/ik_node', motion__velocity_scale=0.25)
-    first = system.send((0.3, 0.4, 0.3), DOWN)
-    system.wait(lambda: system.trajectories)
-    system.spin_for(0.5)
-    before = len(system.states)
-    goal = path_of(pose(HERE.translation))
-    stamp = stamped(system, goal)
-    paths.publish(goal)
-    answer = system.final(stamp)
+    arm.change('/ik_node', motion__velocity_scale=0.25)
+    first = arm.send((0.3, 0.4, 0.3), DOWN)
+    arm.wait(lambda: arm.trajectories)
+    arm.spin_for(0.5)
+    before = len(arm.states)
+    answer = along(arm, HERE.translation)
     assert answer['state'] == 'reached', answer
-    assert [a['state'] for a in system.answers(first)] == ['accepted', 'superseded']
-    rest, _ = (point for point in system.trajectories[-1].points if not any(point.velocities))
-    way = np.array([positions_of(m) for _, m in system.states[before:]])
+    assert [a['state'] for a in arm.answers(first)] == ['accepted', 'superseded']
+    rest, _ = (point for point in arm.trajectories[-1].points if not any(point.velocities))
+    way = np.array([positions_of(m) for _, m in arm.states[before:]])
     still = int(np.abs(way - rest.positions).max(axis=1).argmin())
     assert np.abs(way[still] - rest.positions).max() < 0.02  # between two joint states
     points = np.array([tip(q).translation for q in way[still + 1:]])
     assert off_line(points, tip(rest.positions).translation, HERE.translation).max() < 1e-4
 
 
-def test_pointing_goals(system):
+def test_pointing_goals(arm):
     """Reached with whatever turn about z: that is no error, and another turn is there already."""
-    goals = system.publisher(PoseStamped, 'goal_pointing')
     for k, turn in enumerate((0.0, 2.0)):
         R = pin.Quaternion(np.array(DOWN)).matrix() @ pin.exp3(np.array([0.0, 0.0, turn]))
-        message = PoseStamped(pose=pose((0.45, 0.1, 0.4), R))
-        stamp = stamped(system, message)
-        goals.publish(message)
-        answer = system.final(stamp)
+        answer = arm.final(arm.send_goal('pointing', PoseStamped(
+            pose=pose((0.45, 0.1, 0.4), R))))
         assert answer['state'] == 'reached', answer
         assert answer['reason'] == ('ALREADY_THERE' if k else 'REACHED')
-        there = tip(latest(system))
+        there = tip(latest(arm))
         assert np.linalg.norm(there.translation - [0.45, 0.1, 0.4]) < 1e-5
         assert np.allclose(there.rotation[:, 2], [0.0, 0.0, -1.0], atol=1e-5)
         assert float(answer['measured_position_error_m']) < 1e-5

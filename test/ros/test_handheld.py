@@ -15,7 +15,7 @@ from time import monotonic
 import urllib.error
 import urllib.request
 
-from harness import FINAL, latest, lent, Process, process, READY, rests, tip
+from harness import FINAL, free_port, latest, lent, Process, process, READY, rests, tip
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -26,12 +26,6 @@ from websockets.sync.client import connect
 TIMEOUT = 0.5  # s, of a hand and of a stream: on a busy machine frames may be late
 FRAME_S = 1.0 / 72.0
 LEFT = np.array([-1.0, 0.0, 0.0])  # of the user, in the axes of WebXR
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
 
 
 class Headset:

@@ -5,13 +5,13 @@
 from contextlib import closing
 from urllib.parse import urlparse
 
-from harness import FINAL, latest, lent, process, rests, tip
+from harness import FINAL, free_port, latest, lent, process, rests, tip
 import numpy as np
 import pytest
 
 pytest.importorskip('playwright', reason='playwright is not installed')
 
-from browser import browser, free_port  # noqa: E402
+from browser import browser  # noqa: E402
 from playwright.sync_api import expect  # noqa: E402
 
 from scripts.screenshot import CHROMIUM  # noqa: E402

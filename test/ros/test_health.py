@@ -7,7 +7,7 @@ import signal
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from harness import ARM, COLD_START, MODEL, Probe, process, READY, ROOT
+from harness import ARM, COLD_START, MODEL, NAMES, Probe, process, READY, ROOT
 import numpy as np
 import pytest
 from rclpy.qos import QoSProfile
@@ -19,7 +19,6 @@ from scripts.reference import with_checks
 
 HEALTH = '/ik_node: health'
 OK, WARN, ERROR, STALE = b'\x00', b'\x01', b'\x02', b'\x03'
-NAMES = [f'joint_{k}' for k in range(1, 7)]
 AT_LIMIT = [*READY[:1], MODEL.upperPositionLimit[1] - 0.01, *READY[2:]]
 OUTSIDE = [*READY[:1], MODEL.upperPositionLimit[1] + 0.1, *READY[2:]]
 SINGULAR = [*READY[:4], 0.0, READY[5]]

@@ -12,16 +12,7 @@ import sys
 
 from fuzz.messages import like
 from geometry_msgs.msg import PoseStamped
-from harness import (
-    FINAL,
-    latest,
-    lent,
-    pose,
-    Probe,
-    process,
-    READY,
-    tip,
-)
+from harness import FINAL, latest, lent, pose, Probe, process, READY, se3, tip
 from hypothesis import given, HealthCheck, Phase, settings, strategies as st
 import numpy as np
 import pinocchio as pin
@@ -146,11 +137,6 @@ def single(message):
         for name in source.get_fields_and_field_types():
             setattr(field, name, float(np.float32(getattr(source, name))))
     return made
-
-
-def se3(message):
-    p, o = message.position, message.orientation
-    return pin.XYZQUATToSE3(np.array([p.x, p.y, p.z, o.x, o.y, o.z, o.w]))
 
 
 @pytest.fixture(scope='module')

@@ -2,19 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """New goals and stops on lines and on long motions, and what a new goal is sent with."""
 
-from harness import (
-    lent,
-    path_of,
-    pose,
-    READY,
-    reasons,
-    seconds,
-    stamp_of,
-    stamped,
-    tip,
-)
+from harness import path_of, pose, READY, reasons, seconds, stamp_of, tip
 from kicks import no_kick
-from nav_msgs.msg import Path
 import numpy as np
 import pytest
 
@@ -23,13 +12,6 @@ NODE_LIMITS = {}  # those of the node by default
 
 AWAY = np.array([1.8, 0.1, -0.6, 0.3, 1.2, 0.5])
 HERE = tip(READY).translation
-
-
-@pytest.fixture
-def arm(shared_system):
-    """Lend the system of this module at READY."""
-    with lent(shared_system) as probe:
-        yield probe
 
 
 @pytest.fixture(params=[False, True], ids=['from measured', 'from desired'])
@@ -90,14 +72,12 @@ def test_clocks_that_do_not_agree(arm):
 
 def test_motions_that_take_long_to_plan(arm):
     """A path of so many poses that the arm would be elsewhere: it is brought to rest first."""
-    paths = arm.publisher(Path, 'goal_path')
     arm.send_joints(AWAY)
     arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 1.0)
     turns = np.linspace(0.0, 10.0 * np.pi, 399)
     circles = HERE + 0.05 * np.array([0.0 * turns, np.sin(turns), 1.0 - np.cos(turns)]).T
     goal = path_of(pose(HERE), *map(pose, circles))
-    stamp = stamped(arm, goal)
-    paths.publish(goal)
+    stamp = arm.send_goal('path', goal)
     # The ramp may be sent several times.
     arm.wait(lambda: arm.answers(stamp) and len(
         {str(sent.header.stamp) for sent in arm.trajectories}) == 3)

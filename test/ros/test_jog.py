@@ -12,17 +12,7 @@ import sys
 from time import monotonic
 
 from geometry_msgs.msg import TwistStamped
-from harness import (
-    DATA,
-    FINAL,
-    latest,
-    MODEL,
-    NOT_BUILT,
-    positions_of,
-    PROGRAM,
-    READY,
-    tip,
-)
+from harness import DATA, FINAL, latest, MODEL, NOT_BUILT, positions_of, PROGRAM, READY, tip
 import numpy as np
 import pinocchio as pin
 import pytest

@@ -175,14 +175,11 @@ def test_an_object_on_the_way(tell):
     """The check of the motion is made beside the executor, too."""
     probe = tell.probe
     assert probe.final(probe.send_joints(LEFT))['state'] == 'reached'
-    assert probe.set_parameters('/ik_node', {'motion.velocity_scale': 0.02}).successful
+    probe.change('/ik_node', motion__velocity_scale=0.02)
     _, data = tell.stamped(boxes(), post())  # before: the way there takes eight seconds
-    try:
-        goal = probe.send_joints(RIGHT)
-        probe.wait(lambda: probe.states[-1][1].position[0] < LEFT[0] - 0.02)
-        tell.topic.publish(data)
-        answer = probe.final(goal)
-    finally:
-        assert probe.set_parameters('/ik_node', {'motion.velocity_scale': 1.0}).successful
+    goal = probe.send_joints(RIGHT)
+    probe.wait(lambda: probe.states[-1][1].position[0] < LEFT[0] - 0.02)
+    tell.topic.publish(data)
+    answer = probe.final(goal)
     assert answer['state'] == 'stopped' and answer['reason'] == 'COLLISION', answer
     assert "'cell/1'" in answer['message'] and 'the scene changed' in answer['message']

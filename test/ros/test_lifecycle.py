@@ -249,7 +249,7 @@ def test_configured_anew_for_another_arm(tmp_path, probe):
         lead(probe, 'configure', 'activate')
         assert "'narrow_arm'" in probe.node.output
         probe.wait_until_ready()
-        probe.wait(probe._joint_goals.get_subscription_count)
+        probe.wait(probe.goal_publishers['joints'].get_subscription_count)
         answer = probe.final(probe.send_joints([0.3, *READY[1:]]))
         assert (answer['state'], answer['reason']) == ('rejected', 'BEYOND_LIMIT'), answer
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
-from harness import ARM, DOWN, lent, pose, process, READY, seconds, stamp_of, stamped
+from harness import ARM, DOWN, NAMES, pose, process, READY, seconds, stamp_of
 from nightly import usual_first
 import numpy as np
 import pytest
@@ -19,8 +19,6 @@ from ik_node.node.goals.queue import GoalQueue
 from ik_node.node.robot.settings import make_settings
 from ik_node.node.state.frames import NotYet
 from ik_node.ros.parameters.tables import IK_NODE
-
-NAMES = [f'joint_{k}' for k in range(1, 7)]
 
 
 @pytest.mark.parametrize('rate', usual_first(1, [5.0, 50.0]))
@@ -36,35 +34,29 @@ def test_tip_pose_rate(tmp_path, probe, rate):
     assert np.median(gaps) == pytest.approx(1.0 / rate, rel=0.5)
 
 
-@pytest.fixture
-def system(shared_system):
-    with lent(shared_system) as probe:
-        yield probe
-
-
-def test_goal_max_age(system):
+def test_goal_max_age(arm):
     """A goal of two seconds ago is taken by default, and with a lower bound it is not."""
     def answer(height):
-        now = system.get_clock().now().to_msg()
-        return system.final(system.send((0.4, 0.1, height), DOWN, stamp=Time(
+        now = arm.get_clock().now().to_msg()
+        return arm.final(arm.send((0.4, 0.1, height), DOWN, stamp=Time(
             sec=now.sec - 2, nanosec=now.nanosec)))['reason']
 
     assert answer(0.4) == 'REACHED'
-    system.change('/ik_node', goal__max_age=1.0)
+    arm.change('/ik_node', goal__max_age=1.0)
     assert answer(0.42) == 'GOAL_STALE'
 
 
-def kept(system, handover_time) -> float:
+def kept(arm, handover_time) -> float:
     """Return how long (s) a motion is kept when another goal comes."""
-    system.change('/ik_node', motion__handover_time=handover_time)
-    assert system.final(system.send_joints(READY))['state'] == 'reached'
-    system.trajectories.clear()
-    system.change('/ik_node', motion__velocity_scale=0.2)
-    system.send_joints(np.array(READY) + [1.2, 0.0, 0.0, 0.0, 0.0, 0.0])
-    system.wait(lambda: system.states and system.states[-1][1].velocity[0] > 0.3)
-    stamp = system.send_joints(READY)
-    assert system.final(stamp)['reason'] == 'REACHED'
-    old, new = system.trajectories[:2]
+    arm.change('/ik_node', motion__handover_time=handover_time)
+    assert arm.final(arm.send_joints(READY))['state'] == 'reached'
+    arm.trajectories.clear()
+    arm.change('/ik_node', motion__velocity_scale=0.2)
+    arm.send_joints(np.array(READY) + [1.2, 0.0, 0.0, 0.0, 0.0, 0.0])
+    arm.wait(lambda: arm.states and arm.states[-1][1].velocity[0] > 0.3)
+    stamp = arm.send_joints(READY)
+    assert arm.final(stamp)['reason'] == 'REACHED'
+    old, new = arm.trajectories[:2]
     times = np.array([seconds(point.time_from_start) for point in new.points])
     from scipy.interpolate import CubicHermiteSpline
     there = CubicHermiteSpline([seconds(point.time_from_start) for point in old.points],
@@ -75,45 +67,43 @@ def kept(system, handover_time) -> float:
     return times[int(np.argmax(beside > 1e-3))]
 
 
-def test_motion_handover_time(system):
+def test_motion_handover_time(arm):
     """For so long the new trajectory is on the old one."""
-    short, long = kept(system, 0.05), kept(system, 0.5)
+    short, long = kept(arm, 0.05), kept(arm, 0.5)
     assert long > 0.5 and long - short > 0.3  # both are longer by the delivery that was measured
 
 
-def test_stream_stamped(system):
+def test_stream_stamped(arm):
     """Trajectories of a stream say when they begin, or begin on arrival."""
-    stream = system.publisher(PoseStamped, 'goal_stream')
     for stamps in (True, False):
-        system.change('/ik_node', stream__stamped=stamps, stream__timeout=1.0)
-        system.trajectories.clear()
+        arm.change('/ik_node', stream__stamped=stamps, stream__timeout=1.0)
+        arm.trajectories.clear()
         target = PoseStamped(pose=pose(HERE.translation + [0.0, 0.02, 0.0]))
         sent = []
-        while len(system.trajectories) < 10:
-            sent.append(stamped(system, target))
-            stream.publish(target)
-            system.spin_for(0.02)
-        assert all((message.header.stamp.sec > 0) is stamps for message in system.trajectories)
-        assert stream_answer(system, sent)['reason'] == 'STREAM_ENDED'
+        while len(arm.trajectories) < 10:
+            sent.append(arm.send_goal('stream', target))
+            arm.spin_for(0.02)
+        assert all((message.header.stamp.sec > 0) is stamps for message in arm.trajectories)
+        assert stream_answer(arm, sent)['reason'] == 'STREAM_ENDED'
 
 
 @pytest.mark.nightly
-def test_diagnostics_failures(system):
+def test_diagnostics_failures(arm):
     """Health warns after so many goals that were begun and not reached, and not before."""
     def fail():
-        answer = system.final(system.send_joints(np.array(READY) + 0.1))
+        answer = arm.final(arm.send_joints(np.array(READY) + 0.1))
         assert answer['state'] == 'failed', answer
 
-    system.change('/sim_controller', silent=True)
+    arm.change('/sim_controller', silent=True)
     for allowed in (2, 1):
-        system.change('/ik_node', diagnostics__failures=3 * allowed)
+        arm.change('/ik_node', diagnostics__failures=3 * allowed)
         fail()
-        system.health.clear()
-        system.wait(lambda: '/ik_node: health' in system.health)
-        assert 'goals that were begun failed' not in system.health['/ik_node: health'].message
-    system.change('/ik_node', diagnostics__failures=2)
-    system.wait_for_health(DiagnosticStatus.WARN, 'the last 2 goals that were begun failed',
-                           'the threshold is 2')
+        arm.health.clear()
+        arm.wait(lambda: '/ik_node: health' in arm.health)
+        assert 'goals that were begun failed' not in arm.health['/ik_node: health'].message
+    arm.change('/ik_node', diagnostics__failures=2)
+    arm.wait_for_health(DiagnosticStatus.WARN, 'the last 2 goals that were begun failed',
+                        'the threshold is 2')
 
 
 @pytest.mark.parametrize('timeout', [0.0, 0.4])

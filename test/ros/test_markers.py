@@ -8,34 +8,11 @@ import sys
 from unittest.mock import Mock
 
 from geometry_msgs.msg import PoseStamped
-from harness import (
-    latest,
-    lent,
-    off_line,
-    path_of,
-    pose,
-    positions_of,
-    READY,
-    stamped,
-    tip,
-)
-from nav_msgs.msg import Path
+from harness import latest, lent, off_line, path_of, pose, positions_of, READY, stamped, tip
 import numpy as np
 import pinocchio as pin
 import pytest
-from scenes import (
-    at,
-    colour,
-    Eyes,
-    FAR_AWAY,
-    HERE,
-    line,
-    numbers,
-    place,
-    shapes_at,
-    text,
-    values,
-)
+from scenes import at, colour, Eyes, FAR_AWAY, HERE, line, numbers, place, shapes_at, text, values
 from visualization_msgs.msg import Marker
 
 from ik_node.model.description.shapes import Shape
@@ -192,10 +169,8 @@ def test_a_goal_that_is_refused_is_red(system, eyes):
              and text(eyes.there('reason')[0]) == answer['message'])
     assert np.allclose(place(eyes.there('goal')[3]).translation,
                        HERE.translation + [0.9, 0.0, 0.0])
-    paths = system.publisher(Path, 'goal_path')
     path = path_of(pose(HERE.translation + [0.0, 0.0, 0.9]))
-    stamp = stamped(system, path)
-    paths.publish(path)
+    stamp = system.send_goal('path', path)
     assert system.final(stamp)['state'] == 'rejected'
     eyes.see(lambda: np.allclose(place(eyes.there('goal')[3]).translation,
                                  HERE.translation + [0.0, 0.0, 0.9]))
@@ -260,12 +235,10 @@ def test_a_stream_clears_the_preview(system, eyes):
     """A stream has no known goal, so nothing is shown."""
     eyes.preview('pose', pose(HERE.translation + [0.0, 0.1, 0.0]))
     eyes.see(lambda: eyes.there('goal'))
-    stream = system.publisher(PoseStamped, 'goal_stream')
     message = PoseStamped(pose=pose(HERE.translation))
 
     def cleared():
-        stamped(system, message)
-        stream.publish(message)  # best effort: one may be lost
+        system.send_goal('stream', message)  # best effort: one may be lost
         return not eyes.there('goal') and not eyes.there('ghost')
 
     eyes.see(cleared)

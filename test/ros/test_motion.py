@@ -2,27 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arm goes there: node and controller as real processes."""
 
-from harness import DOWN, FORWARD, latest, lent, seconds, tip
+from harness import DOWN, FORWARD, latest, NAMES, seconds, tip
 import numpy as np
 import pinocchio as pin
-import pytest
 
 NODE_LIMITS = {}  # those of the node by default
 
 
-@pytest.fixture
-def system(shared_system):
-    """Lend the system, with the arm at READY."""
-    with lent(shared_system):
-        yield shared_system
-
-
-def test_goal_is_reached(system):
+def test_goal_is_reached(arm):
     """The arm goes where the goal says, by an independent reading of its joint states."""
-    stamp = system.send((0.4, 0.2, 0.4), DOWN)
-    answer = system.final(stamp)
-    assert [a['state'] for a in system.answers(stamp)] == ['accepted', 'reached']
-    reached = tip(latest(system))
+    stamp = arm.send((0.4, 0.2, 0.4), DOWN)
+    answer = arm.final(stamp)
+    assert [a['state'] for a in arm.answers(stamp)] == ['accepted', 'reached']
+    reached = tip(latest(arm))
     assert np.linalg.norm(reached.translation - [0.4, 0.2, 0.4]) < 2e-6
     goal = pin.Quaternion(np.array(DOWN)).matrix()
     assert np.linalg.norm(pin.log3(goal.T @ reached.rotation)) < 2e-6
@@ -31,15 +23,15 @@ def test_goal_is_reached(system):
     assert answer['level'] == 0
 
 
-def test_trajectory_is_as_promised(system, recorded):
+def test_trajectory_is_as_promised(arm, recorded):
     """Points carry everything, start from where the arm is now, end at rest."""
-    sent = 1e-9 * system.get_clock().now().nanoseconds
-    before = latest(system)
-    system.final(system.send((0.4, -0.2, 0.5), FORWARD))
-    message, = system.trajectories
+    sent = 1e-9 * arm.get_clock().now().nanoseconds
+    before = latest(arm)
+    arm.final(arm.send((0.4, -0.2, 0.5), FORWARD))
+    message, = arm.trajectories
     looked_at = recorded.count
     assert not recorded.faults() and recorded.count == looked_at + 1
-    assert message.joint_names == [f'joint_{k}' for k in range(1, 7)]
+    assert message.joint_names == NAMES
     stamp = message.header.stamp
     assert -0.05 < stamp.sec + 1e-9 * stamp.nanosec - sent < 2.0
     times = [seconds(point.time_from_start) for point in message.points]

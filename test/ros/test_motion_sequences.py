@@ -8,6 +8,7 @@ from action_msgs.msg import GoalStatus
 from documents import blocks, commands
 from geometry_msgs.msg import PoseStamped
 from harness import (
+    ActionUser,
     FINAL,
     latest,
     NOT_BUILT,
@@ -20,7 +21,6 @@ from harness import (
 )
 import numpy as np
 import pytest
-from rclpy.action import ActionClient
 import yaml
 
 msg = pytest.importorskip('control_msgs.msg', reason=NOT_BUILT)
@@ -58,33 +58,24 @@ def motion(kind, poses=(), joints=(), radius=0.0, **arguments):
                               for name, value in arguments.items()])
 
 
-class Client:
+class Client(ActionUser):
     """Sends sequences."""
-
-    def __init__(self, probe) -> None:
-        self.probe, self.told, self.goal_id = probe, [], ''
-        self._client = ActionClient(probe, Sequence, '/ik_node/motion_sequence')
-        probe.wait(self._client.server_is_ready, what='the action')
 
     def begin(self, *motions):
         """Send a goal; return the handle of what was accepted."""
-        self.told.clear()
-        goal = Sequence.Goal(trajectory=msg.MotionPrimitiveSequence(motions=[*motions]))
-        sent = self._client.send_goal_async(
-            goal, lambda told: self.told.append(told.feedback.current_primitive_index))
-        self.probe.wait(sent.done)
-        assert sent.result().accepted
-        self.goal_id = bytes(sent.result().goal_id.uuid).hex()
-        return sent.result()
+        return super().begin(Sequence.Goal(
+            trajectory=msg.MotionPrimitiveSequence(motions=[*motions])))
 
     def end(self, handle):
         """Return status, error code and sentence."""
-        result = handle.get_result_async()
-        self.probe.wait(result.done, 60.0, 'the result')
-        self.probe.wait(lambda: any(status['state'] in FINAL and status['kind'] == 'sequence'
-                                    for status in self.probe.statuses), what='the answer')
-        got = result.result()
-        return got.status, got.result.error_code, got.result.error_string
+        status, result = super().end(handle)
+        self.probe.wait(lambda: any(answer['state'] in FINAL and answer['kind'] == 'sequence'
+                                    for answer in self.probe.statuses), what='the answer')
+        return status, result.error_code, result.error_string
+
+    def motions_told(self):
+        """Return the numbers of the motions in the feedback."""
+        return [each.current_primitive_index for each in self.told]
 
     def run(self, *motions):
         """Send a goal, and return its end."""
@@ -94,7 +85,7 @@ class Client:
 @pytest.fixture(scope='module')
 def client(shared_system):
     """Return the client of the module."""
-    return Client(shared_system)
+    return Client(shared_system, Sequence, '/ik_node/motion_sequence')
 
 
 @pytest.fixture
@@ -112,18 +103,20 @@ def test_ptp_lin_and_circ(arm):
     """One trajectory leads through all of them, blended where that is asked for."""
     probe = arm.probe
     corner, below, over = (0.0, -0.1, 0.0), (0.0, -0.1, -0.1), (0.0, 0.0, -0.1)
-    ended = arm.run(
+    handle = arm.begin(
         motion(LIN, to(corner), radius=RADIUS, velocity=0.2, acceleration=1.0, move_time=0.0),
         motion(LIN, to(below)), motion(CIRC, to(over, (0.0, -0.05, -0.15))),
         motion(PTP, joints=AWAY, velocity=1.0), motion(PTP, to((0.0, 0.0, 0.0))))
+    ended, told = arm.end(handle), arm.motions_told()
     assert ended[:2] == (GoalStatus.STATUS_SUCCEEDED, Sequence.Result.SUCCESSFUL), ended
     assert 'reached' in ended[2]
-    assert arm.told == sorted(set(arm.told)) and {0, 4} <= {*arm.told}, arm.told
+    assert told == sorted(set(told)) and {0, 4} <= {*told}, told
     assert len(probe.trajectories) == 1
     assert [(status['kind'], status['reason']) for status in probe.statuses] == [
         ('sequence', 'ACCEPTED'), ('sequence', 'REACHED')]
     once_each(probe.statuses, [probe.statuses[0]['stamp']])
-    assert {status['action_goal'] for status in probe.statuses} == {arm.goal_id}
+    assert {status['action_goal'] for status in probe.statuses} == {
+        bytes(handle.goal_id.uuid).hex()}
     assert np.allclose(tip(latest(probe)).homogeneous, tip(READY).homogeneous, atol=1e-4)
     tips, _ = sent_way(probe)
     assert off_sent_way(probe) < 5e-3
@@ -188,13 +181,10 @@ def test_a_refused_motion_has_a_remedy(arm, kind):
 def test_a_sequence_with_a_heavy_tool(arm):
     """It is refused if a posture on it cannot be held."""
     probe = arm.probe
-    assert probe.set_parameters('/ik_node', {'tool.mass': 70.0}).successful
-    try:
-        status, code, sentence = arm.run(motion(PTP, joints=AWAY))
-        assert (status, code) == (GoalStatus.STATUS_ABORTED, INVALID), sentence
-        assert 'to hold the tool of 70 kg' in sentence and not probe.trajectories
-    finally:
-        assert probe.set_parameters('/ik_node', {'tool.mass': 0.0}).successful
+    probe.change('/ik_node', tool__mass=70.0)
+    status, code, sentence = arm.run(motion(PTP, joints=AWAY))
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, INVALID), sentence
+    assert 'to hold the tool of 70 kg' in sentence and not probe.trajectories
 
 
 def test_cancelled_while_remedies_are_sought(arm):
@@ -235,13 +225,12 @@ def test_cancelled_and_superseded(arm):
 def test_the_feedback_knows_of_another_speed(arm):
     """The second motion is told of when it begins, though the first took longer than planned."""
     probe = arm.probe
-    slow, usual = ({'motion.velocity_scale': scale} for scale in (0.05, 0.5))
     handle = arm.begin(motion(PTP, joints=AWAY), motion(PTP, joints=READY))
     probe.wait(lambda: np.abs(latest(probe) - READY).max() > 0.05, what='a motion')
-    assert probe.set_parameters('/ik_node', slow).successful
-    probe.wait(lambda: 1 in arm.told, 60.0, 'the second motion')
+    probe.change('/ik_node', motion__velocity_scale=0.05)
+    probe.wait(lambda: 1 in arm.motions_told(), 60.0, 'the second motion')
     assert np.abs(latest(probe) - AWAY).max() < 0.1
-    assert probe.set_parameters('/ik_node', usual).successful
+    probe.change('/ik_node', motion__velocity_scale=0.5)
     status, code, sentence = arm.end(handle)
     assert (status, code) == (GoalStatus.STATUS_SUCCEEDED, 0), sentence
 

@@ -7,20 +7,24 @@ from ast import literal_eval
 from builtin_interfaces.msg import Duration
 from documents import run_program
 from geometry_msgs.msg import PoseStamped
-from harness import DATA, latest, MODEL, pose, QUICK, READY, tip
-from moveit_kit import at, attached_object, box, collision_object, msg, scene_of, srv
+from harness import DATA, latest, MODEL, NAMES, pose, QUICK, READY, se3, tip
+from moveit_kit import (
+    at,
+    attached_object,
+    box,
+    CODES,
+    collision_object,
+    ELSEWHERE,
+    msg,
+    scene_of,
+    srv,
+)
 import numpy as np
 import pinocchio as pin
 import pytest
 from std_msgs.msg import Header
 
 NODE_LIMITS = {**QUICK, 'moveit.services': True, 'moveit.group': 'arm'}
-JOINTS = [f'joint_{k}' for k in range(1, 7)]
-ELSEWHERE = [0.5, -0.2, 0.3, 0.4, 0.7, -0.6]
-CODES = {getattr(msg.MoveItErrorCodes, name): name for name in (
-    'SUCCESS', 'FAILURE', 'TIMED_OUT', 'NO_IK_SOLUTION', 'INVALID_GROUP_NAME',
-    'INVALID_GOAL_CONSTRAINTS', 'INVALID_ROBOT_STATE', 'INVALID_LINK_NAME',
-    'FRAME_TRANSFORM_FAILURE', 'COLLISION_CHECKING_UNAVAILABLE')}
 
 
 class Kinematics:
@@ -47,7 +51,7 @@ class Kinematics:
             return code, getattr(response.error_code, 'message', '')
         joints = response.solution.joint_state
         found = dict(zip(joints.name, joints.position))
-        return code, np.array([found[name] for name in JOINTS])
+        return code, np.array([found[name] for name in NAMES])
 
     def fk(self, links, frame='', **robot_state):
         """Return the name of the error code, and the poses by link."""
@@ -56,9 +60,7 @@ class Kinematics:
         response = self.probe.call(self._fk, request)
         poses = {}
         for name, made in zip(response.fk_link_names, response.pose_stamped):
-            p, o = made.pose.position, made.pose.orientation
-            poses[name] = pin.SE3(pin.Quaternion(np.array([o.x, o.y, o.z, o.w])).matrix(),
-                                  np.array([p.x, p.y, p.z]))
+            poses[name] = se3(made.pose)
             assert made.header.frame_id == (frame or 'base_link')
         return CODES[response.error_code.val], poses
 
@@ -67,7 +69,7 @@ class Kinematics:
         assert self.probe.call(self._apply, srv.ApplyPlanningScene.Request(scene=scene)).success
 
 
-def state(q, names=JOINTS):
+def state(q, names=NAMES):
     """Return a robot state."""
     made = msg.RobotState()
     made.joint_state.name, made.joint_state.position = [*names], [*map(float, q)]
@@ -107,16 +109,13 @@ def test_the_tip_is_at_the_goal(kinematics):
 def test_a_tool(kinematics):
     """A link that is named is itself; without a name, or by that of its frame, it is the tool."""
     probe, T_tool = kinematics.probe, pin.SE3(np.eye(3), np.array([0.0, 0.05, 0.2]))
+    probe.change('/ik_node', tool__position=[0.0, 0.05, 0.2])
     for link, T in (('tool0', tip(ELSEWHERE)), ('link_6', placed(ELSEWHERE)['link_6']),
                     ('', tip(ELSEWHERE) * T_tool), ('tcp', tip(ELSEWHERE) * T_tool)):
-        assert probe.set_parameters('/ik_node', {'tool.position': [0.0, 0.05, 0.2]}).successful
-        try:
-            code, found = kinematics.ik(goal_of(T), seed=ELSEWHERE, ik_link_name=link)
-            if link:
-                poses = kinematics.fk([link], robot_state=state(ELSEWHERE))[1]
-                assert np.allclose(poses[link], T, atol=1e-6), (link, poses)
-        finally:
-            assert probe.set_parameters('/ik_node', {'tool.position': [0.0] * 3}).successful
+        code, found = kinematics.ik(goal_of(T), seed=ELSEWHERE, ik_link_name=link)
+        if link:
+            poses = kinematics.fk([link], robot_state=state(ELSEWHERE))[1]
+            assert np.allclose(poses[link], T, atol=1e-6), (link, poses)
         assert code == 'SUCCESS' and np.allclose(found, ELSEWHERE, atol=1e-4), (link, found)
 
 
@@ -130,7 +129,7 @@ def test_links_and_frames(kinematics):
         code, found = kinematics.ik(link, **fields)
         assert code == 'SUCCESS', found
         assert np.allclose(tip(found), tip(ELSEWHERE), atol=1e-5)
-    of_two = state([*q, float('nan')], [*JOINTS, 'joint_of_another_robot'])
+    of_two = state([*q, float('nan')], [*NAMES, 'joint_of_another_robot'])
     code, found = kinematics.ik(at(0.0, 0.0, 0.0), frame='tool0', robot_state=of_two)
     assert code == 'SUCCESS' and np.allclose(found, q, atol=1e-4)
 
@@ -140,7 +139,7 @@ def test_the_document(kinematics, tmp_path):
     ran = run_program('docs/how_to/moveit_clients.md', tmp_path)
     solved, positions = ran.stdout.splitlines()
     assert solved.strip() == 'True'
-    T = tip([literal_eval(positions)[name] for name in JOINTS])
+    T = tip([literal_eval(positions)[name] for name in NAMES])
     assert np.allclose(T.translation, [0.4, 0.0, 0.4], atol=1e-5)
     assert np.allclose(T.rotation, np.diag([-1.0, 1.0, -1.0]), atol=1e-5)
 
@@ -188,7 +187,7 @@ def test_no_answer(kinematics):
             ('INVALID_GOAL_CONSTRAINTS', here, {'constraints': bound}),
             ('INVALID_GOAL_CONSTRAINTS', at(nan, 0.0, 0.0), {}),
             ('INVALID_GOAL_CONSTRAINTS', pose((0.5, 0.0, 0.5), np.full((3, 3), nan)), {}),
-            ('INVALID_ROBOT_STATE', here, {'robot_state': state(ELSEWHERE, JOINTS[:5])}),
+            ('INVALID_ROBOT_STATE', here, {'robot_state': state(ELSEWHERE, NAMES[:5])}),
             ('INVALID_ROBOT_STATE', here, {'robot_state': state([nan] * 6)}),
             ('INVALID_ROBOT_STATE', here, {'robot_state': state([1e300] * 6)}),
             ('INVALID_ROBOT_STATE', here, {'robot_state': state([0.0, 0.0], ['joint_1'] * 2)}),
@@ -201,15 +200,9 @@ def test_no_answer(kinematics):
 
 def test_the_time_is_over(kinematics):
     """A method that searches gives up in time."""
-    change = kinematics.probe.set_parameters
-    assert change('/ik_node', {'solver.method': 'transpose',
-                               'solver.max_restarts': 10_000}).successful
-    try:
-        code, _ = kinematics.ik(at(0.85, 0.0, 0.9), timeout=Duration(nanosec=1_000_000))
-        assert code == 'TIMED_OUT'
-    finally:
-        assert change('/ik_node', {'solver.method': 'damped',
-                                   'solver.max_restarts': 100}).successful
+    kinematics.probe.change('/ik_node', solver__method='transpose', solver__max_restarts=10_000)
+    code, _ = kinematics.ik(at(0.85, 0.0, 0.9), timeout=Duration(nanosec=1_000_000))
+    assert code == 'TIMED_OUT'
 
 
 def test_poses_of_links(kinematics):
@@ -232,5 +225,5 @@ def test_poses_that_are_not_known(kinematics):
     code, found = kinematics.fk(['tool0', 'nobody'])
     assert code == 'INVALID_LINK_NAME' and [*found] == ['tool0']
     assert kinematics.fk(['tool0'], frame='nowhere') == ('FRAME_TRANSFORM_FAILURE', {})
-    code, found = kinematics.fk(['tool0'], robot_state=state(READY, JOINTS[:5]))
+    code, found = kinematics.fk(['tool0'], robot_state=state(READY, NAMES[:5]))
     assert (code, found) == ('INVALID_ROBOT_STATE', {})

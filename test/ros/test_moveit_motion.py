@@ -4,11 +4,13 @@
 
 from action_msgs.msg import GoalStatus
 from harness import (
+    ActionUser,
     DATA,
     DOWN,
     FORWARD,
     latest,
     MODEL,
+    NAMES,
     NOT_BUILT,
     off_line,
     pose,
@@ -16,26 +18,19 @@ from harness import (
     READY,
     tip,
 )
-from moveit_kit import at, box, collision_object, msg, primitive, scene_of, srv
+from moveit_kit import at, box, CODES, collision_object, ELSEWHERE, msg, primitive, scene_of, srv
 import numpy as np
 import pinocchio as pin
 import pytest
-from rclpy.action import ActionClient
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import Header, String
 
 action = pytest.importorskip('moveit_msgs.action', reason=NOT_BUILT)
 NODE_LIMITS = {**QUICK, 'moveit.services': True, 'moveit.group': 'arm'}
-JOINTS = [f'joint_{k}' for k in range(1, 7)]
-ELSEWHERE = [0.5, -0.2, 0.3, 0.4, 0.7, -0.6]
 LIMITS, READY_TIP = MODEL.velocityLimit, tip(READY)
-CODES = {getattr(msg.MoveItErrorCodes, name): name for name in (
-    'SUCCESS', 'FAILURE', 'PLANNING_FAILED', 'INVALID_MOTION_PLAN', 'CONTROL_FAILED', 'PREEMPTED',
-    'START_STATE_INVALID', 'INVALID_GROUP_NAME', 'INVALID_GOAL_CONSTRAINTS', 'NO_IK_SOLUTION',
-    'INVALID_ROBOT_STATE', 'INVALID_LINK_NAME', 'FRAME_TRANSFORM_FAILURE')}
 
 
-def joint_goal(q, names=JOINTS):
+def joint_goal(q, names=NAMES):
     """Return constraints of joint positions."""
     return msg.Constraints(joint_constraints=[
         msg.JointConstraint(joint_name=name, position=float(position), weight=1.0)
@@ -72,7 +67,7 @@ def asked_for(*goals, start=None, **fields):
     request = msg.MotionPlanRequest(group_name='arm', goal_constraints=[*goals],
                                     max_velocity_scaling_factor=1.0, **fields)
     if start is not None:
-        request.start_state.joint_state.name = JOINTS
+        request.start_state.joint_state.name = NAMES
         request.start_state.joint_state.position = [*map(float, start)]
     return request
 
@@ -85,11 +80,9 @@ class Client:
         self._plan = probe.create_client(srv.GetMotionPlan, 'plan_kinematic_path')
         self._path = probe.create_client(srv.GetCartesianPath, 'compute_cartesian_path')
         self._apply = probe.create_client(srv.ApplyPlanningScene, 'apply_planning_scene')
-        self.moves = ActionClient(probe, action.MoveGroup, 'move_action')
-        self.executions = ActionClient(probe, action.ExecuteTrajectory, 'execute_trajectory')
+        self.moves = ActionUser(probe, action.MoveGroup, 'move_action')
+        self.executions = ActionUser(probe, action.ExecuteTrajectory, 'execute_trajectory')
         self.events = probe.create_publisher(String, 'trajectory_execution_event', 1)
-        probe.wait(lambda: self.moves.server_is_ready() and self.executions.server_is_ready())
-        self.feedback = []
 
     def plan(self, *goals, **fields):
         """Return the name of the error code, and the response."""
@@ -122,30 +115,21 @@ class Client:
         assert self.probe.call(self._apply, srv.ApplyPlanningScene.Request(
             scene=scene_of(*objects, diff=False))).success
 
-    def begin(self, client, goal):
-        """Send a goal of an action; return the handle of what was accepted."""
-        sent = client.send_goal_async(goal, lambda told: self.feedback.append(told.feedback.state))
-        self.probe.wait(sent.done)
-        assert sent.result().accepted
-        return sent.result()
-
     def end(self, handle):
-        """Return the name of the error code, the status and the result."""
-        result = handle.get_result_async()
-        self.probe.wait(result.done, 60.0)
-        answer = result.result()
-        return CODES[answer.result.error_code.val], answer.status, answer.result
+        """Return the name of the error code, the status and the result of a goal of an action."""
+        status, result = self.moves.end(handle)
+        return CODES[result.error_code.val], status, result
 
     def move(self, *goals, plan_only=False, **fields):
         """Move there, to the end."""
         goal = action.MoveGroup.Goal(request=asked_for(*goals, **fields))
         goal.planning_options.plan_only = plan_only
-        return self.end(self.begin(self.moves, goal))
+        return self.end(self.moves.begin(goal))
 
     def execute(self, trajectory):
         """Have a trajectory executed, to the end."""
-        return self.end(self.begin(
-            self.executions, action.ExecuteTrajectory.Goal(trajectory=trajectory)))
+        return self.end(self.executions.begin(
+            action.ExecuteTrajectory.Goal(trajectory=trajectory)))
 
 
 @pytest.fixture(scope='module')
@@ -162,7 +146,6 @@ def moveit(shared):
     shared.scene()
     if np.abs(latest(shared.probe) - READY).max() > 1e-6:
         assert shared.move(joint_goal(READY))[:2] == ('SUCCESS', GoalStatus.STATUS_SUCCEEDED)
-    shared.feedback.clear()
     shared.probe.trajectories.clear()
     return shared
 
@@ -170,18 +153,12 @@ def moveit(shared):
 def positions(trajectory):
     """Return times (k,), and positions and velocities (k, 6), of a RobotTrajectory."""
     message = trajectory.joint_trajectory
-    order = [message.joint_names.index(name) for name in JOINTS]
+    order = [message.joint_names.index(name) for name in NAMES]
     t = np.array([p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec
                   for p in message.points])
     q, qd = (np.array([getattr(p, field) for p in message.points])[:, order]
              for field in ('positions', 'velocities'))
     return t, q, qd
-
-
-def tip_at(q):
-    """Return the pose of the tip."""
-    pin.framesForwardKinematics(MODEL, DATA, np.array(q))
-    return DATA.oMf[MODEL.getFrameId('tool0')].copy()
 
 
 # ---- plans ------------------------------------------------------------------
@@ -211,15 +188,14 @@ def test_plans_to_each_kind_of_goal(moveit):
         code, answer = moveit.plan(goal)
         assert code == 'SUCCESS', answer.error_code
         _, q, _ = positions(answer.trajectory)
-        there = tip_at(q[-1])
+        there = tip(q[-1])
         assert there.translation == pytest.approx(check, abs=1e-5)
         if goal.orientation_constraints:
             assert there.rotation[:, 2] == pytest.approx([0.0, 0.0, -1.0], abs=1e-5)
     assert not moveit.probe.trajectories
 
 
-@pytest.mark.parametrize('planner', ['', 'LIN'])
-@pytest.mark.parametrize('plan_only', [True, False])
+@pytest.mark.parametrize('planner, plan_only', [('', True), ('LIN', False)])
 def test_a_refused_pose_has_a_remedy(moveit, planner, plan_only):
     """The text beside the code names it; with it there is a motion."""
     far = READY_TIP.translation + [0.9, 0.0, 0.0]
@@ -253,12 +229,12 @@ def test_constraints_of_other_links_and_frames(moveit):
     code, answer = moveit.plan(pose_goal((0.0, 0.0, -0.1), (0.0, 0.0, 0.0, 1.0), frame='tool0'))
     expected = tip(READY) * pin.SE3(np.eye(3), np.array([0.0, 0.0, -0.1]))
     assert code == 'SUCCESS'
-    assert tip_at(positions(answer.trajectory)[1][-1]).isApprox(expected, 1e-5)
+    assert tip(positions(answer.trajectory)[1][-1]).isApprox(expected, 1e-5)
     # About z of the tool the orientation is free: the arm may keep joint 6 where it is.
     free = msg.Constraints(position_constraints=[at_point((0.4, 0.2, 0.4))],
                            orientation_constraints=[turned(DOWN, tolerances=(0.0, 0.0, 3.15))])
     code, answer = moveit.plan(free)
-    there = tip_at(positions(answer.trajectory)[1][-1])
+    there = tip(positions(answer.trajectory)[1][-1])
     exact = pin.Quaternion(np.array(DOWN)).matrix()
     assert np.abs(there.rotation - exact).max() > 1e-3
     assert code == 'SUCCESS' and there.rotation[2, 2] == pytest.approx(-1.0, abs=1e-9)
@@ -275,7 +251,7 @@ def test_wide_tolerances_are_made_use_of(moveit):
     goal.orientation_constraints[0].absolute_x_axis_tolerance = 0.0
     code, answer = moveit.plan(goal)
     assert code == 'SUCCESS', answer.error_code.message
-    there = tip_at(positions(answer.trajectory)[1][-1])
+    there = tip(positions(answer.trajectory)[1][-1])
     assert 0.005 < np.linalg.norm(there.translation - far.translation) < 0.06
     assert np.abs(pin.log3(far.rotation.T @ there.rotation)).max() < 1e-3 + 1e-6
     goal.position_constraints[0].constraint_region.primitives = [
@@ -285,7 +261,7 @@ def test_wide_tolerances_are_made_use_of(moveit):
     goal.position_constraints[0].constraint_region.primitive_poses[0].orientation = \
         goal.orientation_constraints[0].orientation
     code, answer = moveit.plan(goal)
-    there = tip_at(positions(answer.trajectory)[1][-1])
+    there = tip(positions(answer.trajectory)[1][-1])
     away = far.rotation.T @ (there.translation - far.translation)
     assert code == 'SUCCESS' and np.abs(away[:2]).max() < 1e-3 + 1e-6 and abs(away[2]) < 0.03
 
@@ -298,7 +274,7 @@ def test_lines_and_arcs_of_pilz(moveit):
     code, answer = moveit.plan(pose_goal(end, orientation), planner_id='LIN')
     assert code == 'SUCCESS'
     line = positions(answer.trajectory)[1]
-    off = [off_line(np.array([tip_at(q).translation for q in way]), begin, end)
+    off = [off_line(np.array([tip(q).translation for q in way]), begin, end)
            for way in (bent, line)]
     assert np.max(off[0]) > 0.005 and np.max(off[1]) < 2e-4
     between = 0.5 * (begin + end) + [0.0, 0.0, 0.08]
@@ -306,7 +282,7 @@ def test_lines_and_arcs_of_pilz(moveit):
     code, answer = moveit.plan(pose_goal(end, orientation), planner_id='CIRC',
                                path_constraints=through)
     assert code == 'SUCCESS', answer.error_code.message
-    arc = np.array([tip_at(q).translation for q in positions(answer.trajectory)[1]])
+    arc = np.array([tip(q).translation for q in positions(answer.trajectory)[1]])
     assert np.linalg.norm(arc - between, axis=1).min() < 0.01
     code, answer = moveit.plan(pose_goal(end, orientation), planner_id='CIRC')
     assert code == 'INVALID_GOAL_CONSTRAINTS' and "'interim'" in answer.error_code.message
@@ -364,7 +340,7 @@ def test_requests_that_are_refused(moveit):
     request = asked_for(good)
     request.group_name = 'hand'
     goal = action.MoveGroup.Goal(request=request)
-    assert moveit.end(moveit.begin(moveit.moves, goal))[:2] == (
+    assert moveit.end(moveit.moves.begin(goal))[:2] == (
         'INVALID_GROUP_NAME', GoalStatus.STATUS_ABORTED)
     # The second of two goals is taken if the first cannot be reached.
     code, answer = moveit.plan(pose_goal((9.0, 0.0, 0.0)), good)
@@ -380,14 +356,14 @@ def test_a_cartesian_path(moveit):
     code, answer = moveit.path(*(pose(p, T.rotation) for p in corners))
     assert (code, answer.fraction) == ('SUCCESS', 1.0)
     t, q, qd = positions(answer.solution)
-    points = np.array([tip_at(each).translation for each in q])
+    points = np.array([tip(each).translation for each in q])
     for p in corners:
         assert np.linalg.norm(points - p, axis=1).min() < 2e-3
     assert points[-1] == pytest.approx(corners[-1], abs=1e-5) and not qd[-1].any()
     half = T.translation + [0.0, 0.0, 1.5]
     code, answer = moveit.path(pose(half, T.rotation))
     assert code == 'SUCCESS' and 0.05 < answer.fraction < 0.9
-    reached = tip_at(positions(answer.solution)[1][-1]).translation
+    reached = tip(positions(answer.solution)[1][-1]).translation
     assert reached[2] - T.translation[2] == pytest.approx(1.5 * answer.fraction, abs=1e-3)
     moveit.scene(collision_object('shelf', box(0.6, 0.6, 0.02), place=(
         T.translation[0], T.translation[1], T.translation[2] - 0.15)))
@@ -408,7 +384,7 @@ def test_move_action(moveit):
     code, status, result = moveit.move(pose_goal((0.4, 0.2, 0.4)), start=READY)
     assert (code, status) == ('SUCCESS', GoalStatus.STATUS_SUCCEEDED)
     assert tip(latest(moveit.probe)).translation == pytest.approx([0.4, 0.2, 0.4], abs=1e-5)
-    assert moveit.feedback == ['PLANNING', 'MONITOR']
+    assert [each.state for each in moveit.moves.told] == ['PLANNING', 'MONITOR']
     assert result.planning_time > 0.0
     for trajectory in (result.planned_trajectory, result.executed_trajectory):
         assert positions(trajectory)[1][-1] == pytest.approx(latest(moveit.probe), abs=1e-6)
@@ -453,11 +429,11 @@ def test_a_plan_is_executed(moveit):
     code, _, result = moveit.execute(bare)
     assert code == 'INVALID_MOTION_PLAN' and '0 accelerations' in result.error_code.message
     _, answer = moveit.plan(joint_goal(READY))
-    assert moveit.probe.set_parameters('/ik_node', {'tool.mass': 70.0}).successful
+    moveit.probe.change('/ik_node', tool__mass=70.0)
     code, _, result = moveit.execute(answer.trajectory)
-    assert moveit.probe.set_parameters('/ik_node', {'tool.mass': 0.0}).successful
+    moveit.probe.set_back()
     assert code == 'PLANNING_FAILED' and 'the tool of 70 kg' in result.error_code.message
-    way = [tip_at(q).translation for q in positions(answer.trajectory)[1]]
+    way = [tip(q).translation for q in positions(answer.trajectory)[1]]
     moveit.scene(collision_object('ball', primitive(SolidPrimitive.SPHERE, 0.03),
                                   place=tuple(way[len(way) // 2])))
     code, _, result = moveit.execute(answer.trajectory)
@@ -466,7 +442,7 @@ def test_a_plan_is_executed(moveit):
 
 def moving(moveit):
     """Begin a long motion; return its handle when the arm moves."""
-    handle = moveit.begin(moveit.moves, action.MoveGroup.Goal(
+    handle = moveit.moves.begin(action.MoveGroup.Goal(
         request=asked_for(joint_goal([1.5, *READY[1:]]), max_acceleration_scaling_factor=0.1)))
     moveit.probe.wait(lambda: moveit.probe.states[-1][1].velocity[0] > 0.05)
     return handle

@@ -3,13 +3,13 @@
 """What the node takes of MoveIt's messages where its services are not asked for."""
 
 from geometry_msgs.msg import PoseStamped
-from harness import ARM, COLD_START, FORGET_S, pose, process, QUICK, READY, run_system, tip
-from moveit_kit import at, box, collision_object, msg, srv
+from harness import ARM, COLD_START, FORGET_S, NAMES, pose, process, QUICK, READY, run_system, tip
+from moveit_kit import at, box, CODES, collision_object, ELSEWHERE, msg, srv
 import numpy as np
 import pytest
 from std_msgs.msg import Header
 from test_fault_process import COMPILES_LONG
-from test_moveit_kinematics import CODES, ELSEWHERE, goal_of, JOINTS, state
+from test_moveit_kinematics import goal_of, state
 from test_moveit_motion import at_point, Client, joint_goal
 
 
@@ -51,7 +51,7 @@ def test_requests_of_the_kinematics_plugin(tmp_path, probe):
         client = probe.create_client(srv.GetPositionIK, '/kinematics/compute_ik')
         whole = state(READY)
         whole.joint_state.header.frame_id = 'base_link'
-        whole.joint_state.velocity = whole.joint_state.effort = [0.0] * len(JOINTS)
+        whole.joint_state.velocity = whole.joint_state.effort = [0.0] * len(NAMES)
         query = msg.PositionIKRequest(
             group_name='arm', robot_state=whole, avoid_collisions=True, ik_link_name='tool0',
             pose_stamped=PoseStamped(header=Header(frame_id='base_link'),
@@ -59,7 +59,7 @@ def test_requests_of_the_kinematics_plugin(tmp_path, probe):
         response = probe.call(client, srv.GetPositionIK.Request(ik_request=query))
         assert CODES[response.error_code.val] == 'SUCCESS'
         found = response.solution.joint_state
-        assert list(found.name) == JOINTS and not response.solution.is_diff
+        assert list(found.name) == NAMES and not response.solution.is_diff
         assert np.allclose(tip(found.position).homogeneous, tip(ELSEWHERE).homogeneous, atol=1e-5)
         query.pose_stamped.pose = at(0.0, 0.0, 5.0)
         response = probe.call(client, srv.GetPositionIK.Request(ik_request=query))
@@ -71,12 +71,7 @@ def test_requests_of_the_kinematics_plugin(tmp_path, probe):
 def test_plans_while_the_node_still_compiles(tmp_path, probe):
     """A goal with free axes, and a path: neither is refused."""
     done = tmp_path / 'done'
-    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
-            process('ik_node', tmp_path, {'urdf_file': ARM, 'moveit.services': True},
-                    script=COMPILES_LONG.format(done)):
-        probe.watch_motion()
-        probe.wait_for_node()
-        probe.wait_until_ready()
+    with run_system(tmp_path, probe, {'moveit.services': True}, script=COMPILES_LONG.format(done)):
         client = Client(probe)
         assert client.plan(joint_goal(ELSEWHERE))[0] == 'SUCCESS'
         free = client.asked(msg.Constraints(position_constraints=[at_point((0.4, 0.2, 0.4))]))

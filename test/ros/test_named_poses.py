@@ -6,14 +6,7 @@ import re
 
 from diagnostic_msgs.msg import DiagnosticArray
 from documents import run_program
-from harness import (
-    LATCHED,
-    latest,
-    QUICK,
-    READY,
-    stamped,
-    tool,
-)
+from harness import LATCHED, latest, NAMES, QUICK, READY, tool
 import numpy as np
 import pytest
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
@@ -23,7 +16,6 @@ import yaml
 
 from ik_node.client import Arm, ClientError, GoalNotReachedError
 
-NAMES = [f'joint_{k}' for k in range(1, 7)]
 ASIDE = [0.4, *READY[1:]]
 DOWN = [-0.3, 0.1, 0.2, 0.0, 0.7, 0.1]
 
@@ -50,7 +42,6 @@ class Poses:
         self.lists = []
         probe.create_subscription(DiagnosticArray, '/ik_node/named_poses', self.lists.append,
                                   LATCHED)
-        self.goals = probe.publisher(JointState, 'goal_named')
         self._saver = probe.create_client(SetParametersAtomically, '/ik_node/save_named')
         probe.wait(lambda: self.lists, what='the list')
 
@@ -63,9 +54,7 @@ class Poses:
     def go(self, *names, **fields):
         """Send a goal; return its final answer."""
         goal = JointState(name=list(names), **fields)
-        stamp = stamped(self.probe, goal, '')
-        self.goals.publish(goal)
-        answer = self.probe.final(stamp)
+        answer = self.probe.final(self.probe.send_goal('named', goal, ''))
         assert answer['kind'] == 'named'
         return answer
 

@@ -7,7 +7,7 @@ import re
 from diagnostic_msgs.msg import DiagnosticArray
 from documents import blocks, run_program
 from geometry_oracle import bodies_of, Oracle
-from harness import ARM, LATCHED, latest, lent, process, READY, tip
+from harness import ARM, LATCHED, latest, lent, process, READY, same, tip
 from motion_checker import path_of, states_at
 import numpy as np
 import pinocchio as pin
@@ -94,11 +94,6 @@ def mounted(seen):
 def frames(seen):
     """Return in which links the objects of the latest scene are shown."""
     return [marker.header.frame_id for marker in seen[1][-1].markers if marker.ns == 'objects']
-
-
-def same(found, expected):
-    """Return whether two poses are the same."""
-    return np.linalg.norm(pin.log6(expected.actInv(found)).vector) < 1e-5
 
 
 def ahead(system, distance):

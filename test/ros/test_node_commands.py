@@ -92,12 +92,10 @@ def test_other_topics(shared_system):
 def test_stop(shared_system):
     """A moving arm comes to rest, which is said; without a node it may still move."""
     shared_system.final(shared_system.send_joints(READY))
-    slowly = {'motion.velocity_scale': 0.02}  # the command takes its time to start
-    assert shared_system.set_parameters('/ik_node', slowly).successful
+    shared_system.change('/ik_node', motion__velocity_scale=0.02)  # the command takes its time
     stamp = shared_system.send_joints(FAR)
     shared_system.wait(lambda: shared_system.states[-1][1].velocity[0] > 0.02)
     code, said, _ = ran(shared_system, 'stop')
-    assert shared_system.set_parameters('/ik_node', {'motion.velocity_scale': 1.0}).successful
     # Its halts may have brought the arm to rest before the service is found.
     assert code == 0 and ('at rest in' in said or said == 'nothing moves\n')
     assert shared_system.final(stamp)['state'] == 'stopped'

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_oracle import Oracle
-from harness import process, QUICK, stamped
+from harness import process, QUICK
 from motion_checker import path_of, states_at
 import numpy as np
 import pytest
@@ -72,9 +72,7 @@ def tell(probe, positions):
 def send(probe, q):
     """Send a goal for the left arm; return its stamp."""
     goal = JointState(name=list(CHAIN.joint_names), position=q.tolist())
-    stamp = stamped(probe, goal, '')
-    probe.publisher(JointState, 'goal_joints').publish(goal)
-    return stamp
+    return probe.send_goal('joints', goal, '')
 
 
 @pytest.mark.fault('collision', 'a joint beside the arm that carries links (another arm, a lid) '

@@ -23,7 +23,6 @@ from harness import (
     way,
 )
 import motion_checker
-from nav_msgs.msg import Path
 import numpy as np
 import pytest
 from std_srvs.srv import SetBool
@@ -100,10 +99,8 @@ def test_a_line_goes_on_where_it_was(system):
     system.change('/ik_node', motion__tool_speed=0.1)
     begin = tip(READY)
     end = begin.translation + [0.0, 0.15, -0.1]
-    publisher = system.publisher(Path, 'goal_path')
     message = path_of(pose(begin.translation), pose(end))
-    stamp = stamped(system, message)
-    publisher.publish(message)
+    stamp = system.send_goal('path', message)
     system.wait(lambda: np.linalg.norm(tip(system.states[-1][1].position).translation
                                        - begin.translation) > 0.05, what='the way')
     assert pause(system)[0], system.node.output

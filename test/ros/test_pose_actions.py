@@ -6,6 +6,7 @@ from action_msgs.msg import GoalStatus
 from documents import blocks, commands
 from geometry_msgs.msg import PoseStamped
 from harness import (
+    ActionUser,
     FINAL,
     latest,
     lent,
@@ -19,7 +20,6 @@ from harness import (
 )
 import numpy as np
 import pytest
-from rclpy.action import ActionClient
 from std_srvs.srv import SetBool
 import yaml
 
@@ -37,30 +37,22 @@ def to(offset, frame='base_link'):
     return stamped
 
 
-class Client:
+class Client(ActionUser):
     """Sends goals to one of the actions."""
 
     def __init__(self, probe, kind, name) -> None:
-        self.probe, self.kind, self.told = probe, kind, []
-        self._client = ActionClient(probe, kind, name)
-        probe.wait(self._client.server_is_ready, what='the action')
+        super().__init__(probe, kind, name)
+        self._kind = kind
 
     def begin(self, **fields):
         """Send a goal; return the handle of what was accepted."""
-        self.told = told = []
-        sent = self._client.send_goal_async(self.kind.Goal(**fields),
-                                            lambda message: told.append(message.feedback))
-        self.probe.wait(sent.done)
-        assert sent.result().accepted
-        return sent.result()
+        return super().begin(self._kind.Goal(**fields))
 
     def end(self, handle):
-        """Return status, error code and sentence."""
-        result = handle.get_result_async()
-        self.probe.wait(result.done, 60.0, 'the result')
-        got = result.result()
-        assert (got.result.error_code == 0) == (got.status == SUCCEEDED)
-        return got.status, got.result.error_msg
+        """Return status and sentence."""
+        status, result = super().end(handle)
+        assert (result.error_code == 0) == (status == SUCCEEDED)
+        return status, result.error_msg
 
     def moving(self):
         """Wait until the arm moves."""
@@ -78,9 +70,6 @@ def clients(shared_system):
 def arm(clients):
     """Lend the probe, with the arm at READY."""
     with lent(clients[0].probe) as probe:
-        latest(probe)
-        for seen in (probe.statuses, probe.states, probe.trajectories):
-            seen.clear()
         yield probe
 
 

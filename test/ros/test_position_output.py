@@ -6,13 +6,12 @@ import signal
 from time import sleep
 
 from geometry_msgs.msg import PoseStamped
-from harness import ARM, pose, Process, process, READY, stamped
+from harness import ARM, NAMES, pose, Process, process, READY
 import numpy as np
 import pytest
 from std_msgs.msg import Float64MultiArray
 from streams import stream_answer
 
-JOINTS = [f'joint_{k}' for k in range(1, 7)]
 AWAY = np.array(READY) + [0.8, -0.3, 0.3, 0.5, -0.4, 0.6]
 MAX_VELOCITY = 3.5  # rad/s; half of the fastest joint's limit
 CLOCK_NOISE = 2e-3  # s, between the sample and the stamp of its message
@@ -27,7 +26,7 @@ class ForwardArm:
         self._probe = probe
         probe.create_subscription(Float64MultiArray, 'forward/commands', self._take, 1000)
         probe.create_timer(0.01, lambda: probe.publish_state(
-            JOINTS, self.q[-1] if self.q else READY, np.zeros(6)))
+            NAMES, self.q[-1] if self.q else READY, np.zeros(6)))
 
     def _take(self, message, info):
         self.times.append(1e-9 * info['source_timestamp'])
@@ -108,15 +107,13 @@ def test_a_stream_is_sent_as_positions(forward, probe):
     """Its trajectories are sampled as others are."""
     arm, _ = forward
     probe.watch_motion()
-    publisher = probe.publisher(PoseStamped, 'goal_stream')
     probe.wait(lambda: probe.tip_poses)
     tip, sent = probe.tip_poses[-1].pose, []
     for k in range(150):
         message = PoseStamped(pose=pose(
             [tip.position.x, tip.position.y, tip.position.z + 0.05 * k / 150]))
         message.pose.orientation = tip.orientation
-        sent.append(stamped(probe, message))
-        publisher.publish(message)
+        sent.append(probe.send_goal('stream', message))
         probe.spin_for(0.01)
     assert stream_answer(probe, sent)['reason'] == 'STREAM_ENDED'
     arm.require_no_leap()
@@ -130,7 +127,6 @@ def test_no_leap_in_a_stream_after_a_standstill(forward, probe):
     arm, node = forward
     probe.set_parameters('/ik_node', {'stream.timeout': 2.0})
     probe.watch_motion()
-    publisher = probe.publisher(PoseStamped, 'goal_stream')
     probe.wait(lambda: probe.tip_poses)
     tip, sent = probe.tip_poses[-1].pose, []
 
@@ -138,8 +134,7 @@ def test_no_leap_in_a_stream_after_a_standstill(forward, probe):
         for _ in range(count):
             tip.position.z += 1e-3
             message = PoseStamped(pose=tip)
-            sent.append(stamped(probe, message))
-            publisher.publish(message)
+            sent.append(probe.send_goal('stream', message))
             probe.spin_for(0.01)
 
     stream(80)

@@ -10,12 +10,12 @@ from harness import (
     latest,
     lent,
     MODEL,
+    NAMES,
     off_line,
     pose,
     positions_of,
     READY,
     seconds,
-    stamped,
     tip,
 )
 import numpy as np
@@ -54,7 +54,7 @@ def test_a_green_preview_moves_nothing(system, eyes):
     assert colour(eyes.there('goal')[3]) == 'green' and not eyes.there('reason')
     assert not eyes.there('path') and not eyes.there('limiting_joint')
     system.wait(lambda: eyes.ghosts and eyes.ghosts[-1].name)
-    assert eyes.ghosts[-1].name == [f'joint_{k}' for k in range(1, 7)]
+    assert eyes.ghosts[-1].name == NAMES
     assert np.allclose(eyes.ghosts[-1].position, q, atol=1e-8)
     for _ in range(20):
         eyes.preview('pose', goal)
@@ -196,10 +196,7 @@ def test_a_plan_equals_the_motion_of_its_goal(system, eyes, straight):
     off = off_line(points, HERE.translation, end).max()
     assert off < 1e-4 if straight else off > 1e-3
     assert not system.trajectories and not system.statuses
-    message = PoseStamped(pose=goal)
-    stamp = stamped(system, message)
-    system.goals.publish(message)
-    answer = system.final(stamp)
+    answer = system.final(system.send_goal('pose', PoseStamped(pose=goal)))
     assert answer['state'] == 'reached'
     assert float(answer['duration_s']) == pytest.approx(duration, abs=0.1)  # and the delivery
     assert seconds(system.trajectories[0].points[-1].time_from_start) \

@@ -4,7 +4,7 @@
 
 from threading import Thread
 
-from harness import DOWN, latest, QUICK, READY, tip
+from harness import DOWN, latest, NAMES, QUICK, READY, tip
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -16,7 +16,6 @@ pymoveit2 = pytest.importorskip(
     'pymoveit2', reason='pymoveit2 is not installed: it is a ROS package, and not on PyPI',
     exc_type=ImportError)
 NODE_LIMITS = {**QUICK, 'moveit.services': True, 'moveit.group': 'arm'}
-JOINTS = [f'joint_{k}' for k in range(1, 7)]
 HERE = np.array(tip(READY).translation)
 
 
@@ -25,7 +24,7 @@ def client(shared_system):
     """Return a MoveIt2 of its own node, which is spun in a thread as in its examples."""
     shared_system.watch_motion()
     node = rclpy.create_node('client')
-    made = pymoveit2.MoveIt2(node=node, joint_names=JOINTS, base_link_name='base_link',
+    made = pymoveit2.MoveIt2(node=node, joint_names=NAMES, base_link_name='base_link',
                              end_effector_name='tool0', group_name='arm',
                              callback_group=ReentrantCallbackGroup(),
                              use_move_group_action=True)
@@ -103,7 +102,7 @@ def test_kinematics(client, shared_system):
     future = client.compute_ik_async(HERE, _quaternion())
     shared_system.wait(future.done, what='compute_ik')
     found = client.get_compute_ik_result(future)
-    q = [found.position[found.name.index(name)] for name in JOINTS]
+    q = [found.position[found.name.index(name)] for name in NAMES]
     assert tip(q).translation == pytest.approx(HERE, abs=1e-5)
     future = client.compute_fk_async(q)
     shared_system.wait(future.done, what='compute_fk')

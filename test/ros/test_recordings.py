@@ -8,17 +8,7 @@ import subprocess
 import sys
 
 from geometry_msgs.msg import PointStamped, PoseArray, PoseStamped
-from harness import (
-    DOWN,
-    path_of,
-    pose,
-    QUICK,
-    READY,
-    stamped,
-    tip,
-    tool,
-)
-from nav_msgs.msg import Path as PathMessage
+from harness import DOWN, path_of, pose, QUICK, READY, tip, tool
 import numpy as np
 import pytest
 from std_srvs.srv import SetBool
@@ -83,16 +73,6 @@ def file_of(system, folder, answer):
     return path
 
 
-def sent(system, kind, topic, goal):
-    """Publish a goal; return the stamp by which its answers are known."""
-    stamp = stamped(system, goal)
-    publisher = system.publisher(kind, topic)
-    publisher.publish(goal)
-    system.wait(lambda: system.answers(stamp), what=topic)
-    system.destroy_publisher(publisher)
-    return stamp
-
-
 def replayed(*paths):
     """Return what a process without ROS says of recordings."""
     ran = subprocess.run([sys.executable, '-c', WITHOUT_ROS, *map(str, paths)], text=True,
@@ -117,14 +97,14 @@ def send_all(system):
     final(system.send_joints(READY))
     point = PointStamped()
     point.point.x, point.point.y, point.point.z = map(float, tcp + [0.0, -0.05, 0.0])
-    final(sent(system, PointStamped, 'goal_position', point))
-    final(sent(system, PoseStamped, 'goal_pointing', PoseStamped(pose=pose(tcp))))
+    final(system.send_goal('position', point))
+    final(system.send_goal('pointing', PoseStamped(pose=pose(tcp))))
     end = pose(tcp + [0.0, -0.1, 0.0])
-    final(sent(system, PathMessage, 'goal_path', path_of(pose(tcp), end)))
+    final(system.send_goal('path', path_of(pose(tcp), end)))
     end.position.x = 4.0
-    final(sent(system, PathMessage, 'goal_path', path_of(pose(tcp), end)), 'rejected')
-    arc = PoseArray(poses=[pose(tcp + [0.03, -0.05, 0.0]), pose(tcp)])
-    final(sent(system, PoseArray, 'goal_arc', arc))
+    final(system.send_goal('path', path_of(pose(tcp), end)), 'rejected')
+    final(system.send_goal('arc', PoseArray(
+        poses=[pose(tcp + [0.03, -0.05, 0.0]), pose(tcp)])))
     # While the arm moves, and it pauses.
     assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.15}).successful
     away = system.send_joints([-1.2, *READY[1:]])

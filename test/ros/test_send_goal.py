@@ -14,13 +14,7 @@ import sys
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
-from harness import (
-    latest,
-    positions_of,
-    READY,
-    tip,
-    tool,
-)
+from harness import latest, positions_of, READY, tip, tool
 from nightly import usual_first
 import numpy as np
 import pinocchio as pin

@@ -9,20 +9,16 @@ How joints and controller behave then is tested in test/simulation.
 from time import monotonic
 
 from builtin_interfaces.msg import Duration
-from harness import latest, positions_of, READY, run_sim, stamp_of
+from harness import latest, NAMES, positions_of, READY, run_sim, stamp_of
 import numpy as np
 import pytest
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.ros.parameters.tables import SIM_CONTROLLER
-
 pytestmark = pytest.mark.real_time
 
-NAMES = [f'joint_{k}' for k in range(1, 7)]
 SIM = '/sim_controller'
 HEALTH = f'{SIM}: trajectories'
 THERE = np.array(READY) + 0.3
-DEFAULTS = {row.name: row.default for row in SIM_CONTROLLER}
 
 
 @pytest.fixture(scope='module')
@@ -35,22 +31,10 @@ def shared(tmp_path_factory):
 @pytest.fixture
 def sim(shared):
     """Lend it at rest at its posture; what a test has set is set back."""
-    changed = {}
-
-    def change(**values):
-        values = {name.replace('__', '.'): value for name, value in values.items()}
-        changed.update(values)
-        result = shared.set_parameters(SIM, values)
-        assert result.successful, result.reason
-
-    shared.change = change
     shared.states.clear()
     latest(shared)
     yield shared
-    if changed:
-        defaults = {name: list(DEFAULTS[name]) or [''] if isinstance(DEFAULTS[name], tuple)
-                    else DEFAULTS[name] for name in changed}
-        assert shared.set_parameters(SIM, defaults).successful
+    shared.set_back()
     shared.commands.publish(trajectory(READY, 0.2))
     shared.wait(lambda: stands_at(shared, READY))
 
@@ -100,7 +84,7 @@ def settled(probe, seconds=0.3) -> np.ndarray:
 
 def test_lag(sim):
     """The joints come later: while the command is there already they are still on their way."""
-    sim.change(following__lag=0.4)
+    sim.change(SIM, following__lag=0.4)
     sim.commands.publish(trajectory(THERE))
     sim.wait(lambda: first(sim) > READY[0] + 0.001)
     sim.states.clear()
@@ -112,11 +96,11 @@ def test_lag(sim):
 
 def test_blocked_joints(sim):
     """They stand, the others arrive; released they follow."""
-    sim.change(following__blocked_joints=['joint_2', 'joint_5'])
+    sim.change(SIM, following__blocked_joints=['joint_2', 'joint_5'])
     sim.commands.publish(trajectory(THERE))
     sim.wait(lambda: first(sim) == THERE[0])
     assert latest(sim) == pytest.approx(np.where([0, 1, 0, 0, 1, 0], READY, THERE))
-    sim.change(following__blocked_joints=[''])
+    sim.change(SIM, following__blocked_joints=[''])
     sim.wait(lambda: stands_at(sim, THERE))
 
 
@@ -134,14 +118,14 @@ def test_delay(sim):
         return min(ages)  # the others are as old as this process is late
 
     assert age() < 0.1
-    sim.change(measuring__delay=0.5)
+    sim.change(SIM, measuring__delay=0.5)
     sim.spin_for(0.6)
     assert 0.5 < age() < 0.6
 
 
 def test_speed_scaling(sim):
     """The same motion takes longer."""
-    sim.change(speed_scaling=0.25)
+    sim.change(SIM, speed_scaling=0.25)
     sim.commands.publish(trajectory(THERE, 0.4))
     sim.wait(lambda: first(sim) > READY[0])
     sim.states.clear()
@@ -154,7 +138,7 @@ def test_silent(sim):
     counts = {pair.key: pair.value for pair in sim.health[HEALTH].values}
     sim.commands.publish(trajectory(THERE, 1.0))
     sim.wait(lambda: first(sim) > READY[0] + 0.05)
-    sim.change(silent=True)
+    sim.change(SIM, silent=True)
     held = settled(sim)
     assert READY[0] + 0.05 < held[0] < THERE[0]
     log = sim.running.output
@@ -169,7 +153,7 @@ def test_silent(sim):
 @pytest.mark.parametrize('constraint', ['trajectory', 'goal'])
 def test_constraints(sim, constraint):
     """Violated: the arm holds where it is, the log and /diagnostics say why."""
-    sim.change(following__lag=0.3, following__order=1, constraints__goal_time=0.1,
+    sim.change(SIM, following__lag=0.3, following__order=1, constraints__goal_time=0.1,
                **{f'constraints__{constraint}': [0.05]})
     sim.commands.publish(trajectory(THERE))
     words = {'trajectory': 'path tolerance', 'goal': 'goal_time_tolerance'}[constraint]
@@ -196,7 +180,7 @@ def test_settings_that_may_be_changed(sim, option, message, words):
     sim.wait(lambda: counts()['refused'] == refused + 1)
     assert words in sim.health[HEALTH].message
     accepted = counts()['accepted']
-    sim.change(**{option: True})
+    sim.change(SIM, **{option: True})
     sim.commands.publish(message)
     sim.wait(lambda: counts()['accepted'] == accepted + 1)
 

@@ -12,12 +12,10 @@ from harness import (
     READY,
     reasons,
     stamp_of,
-    stamped,
     tip,
     way,
 )
 import motion_checker
-from nav_msgs.msg import Path
 from nightly import usual_first
 import numpy as np
 import pytest
@@ -83,11 +81,9 @@ def test_a_line_becomes_slower_and_faster_again(system):
     """The tip stays on it, and the goal is one and the same."""
     begin = tip(READY)
     end = begin.translation + [0.0, 0.3, -0.1]
-    publisher = system.publisher(Path, 'goal_path')
     message = path_of(pose(begin.translation), pose(end))
     system.change('/ik_node', motion__velocity_scale=0.3, motion__tool_speed=0.15)
-    stamp = stamped(system, message)
-    publisher.publish(message)
+    stamp = system.send_goal('path', message)
     changes = []
     for scale in (0.06, 0.3):
         start = tip(system.states[-1][1].position).translation

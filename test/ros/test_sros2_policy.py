@@ -5,9 +5,8 @@
 from importlib.util import find_spec
 import xml.etree.ElementTree as ET
 
-from browser import free_port
 from graph import all_of
-from harness import ARM, process, ROOT, SEQUENCE_MODULE
+from harness import ARM, free_port, process, ROOT, SEQUENCE_MODULE
 from nightly import usual_first
 import pytest
 from two_arms import ARM_JOINTS

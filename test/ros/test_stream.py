@@ -15,6 +15,7 @@ from harness import (
     DOWN,
     latest,
     MODEL,
+    NAMES,
     pose,
     positions_of,
     process,
@@ -223,10 +224,9 @@ def test_without_a_common_clock_there_are_no_stamps(tmp_path, probe):
     probe.watch_motion()
     with process('ik_node', tmp_path, {'urdf_file': ARM}) as node:
         probe.wait_for_node()
-        names = [f'joint_{k}' for k in range(1, 7)]
 
         def tell():
-            message = JointState(name=names, position=READY, velocity=[0.0] * 6)
+            message = JointState(name=NAMES, position=READY, velocity=[0.0] * 6)
             message.header.stamp = probe.get_clock().now().to_msg()
             message.header.stamp.sec += 3600
             probe.joint_states.publish(message)

@@ -3,7 +3,7 @@
 """~/goal_stream to a controller that takes positions or velocities, or has no common clock."""
 
 from geometry_msgs.msg import TwistStamped
-from harness import ARM, process, READY, stamped
+from harness import ARM, NAMES, process, READY, stamped
 from nightly import usual_first
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_a_goal_ends_a_stream_that_cannot_be_joined(tmp_path, probe, kind):
         probe.wait_for_node()
 
         def tell():
-            message = JointState(name=[f'joint_{k}' for k in range(1, 7)], position=[*(
+            message = JointState(name=NAMES, position=[*(
                 commands[-1].data if commands else READY)], velocity=[0.0] * 6)
             probe.joint_states.publish(message)  # without a stamp
 
@@ -65,14 +65,13 @@ def test_commands_for_forward_controllers(tmp_path, probe, kind, end):
         # Nobody moves: an arm that always says that it stands where it was told to be.
         q = np.array(READY)
         probe.wait_for_node()
-        names = [f'joint_{k}' for k in range(1, 7)]
 
         def tell():
             nonlocal q
             if commands:
                 q = np.array(commands[-1].data) if kind == 'position' \
                     else q + 0.01 * np.array(commands[-1].data)
-            probe.publish_state(names, q, np.zeros(6))
+            probe.publish_state(NAMES, q, np.zeros(6))
 
         probe.create_timer(0.01, tell)
         probe.wait(lambda: '/ik_node: health' in probe.health, 60.0)
@@ -110,14 +109,13 @@ def test_a_jog_takes_over_a_stream_of_velocities(tmp_path, probe):
                                        'controller': 'forward', 'stream.timeout': 0.5}):
         q, integrated = np.array(READY), 0
         probe.wait_for_node()
-        names = [f'joint_{k}' for k in range(1, 7)]
 
         def tell():
             nonlocal q, integrated
             for message in commands[integrated:]:
                 q = q + 0.01 * np.array(message.data)
             integrated = len(commands)
-            probe.publish_state(names, q, np.zeros(6))
+            probe.publish_state(NAMES, q, np.zeros(6))
 
         probe.create_timer(0.01, tell)
         probe.wait_until_ready()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """~/goal_stream takes over a motion, and its parameters change, without a step."""
 
-from harness import ARM, DOWN, process, READY, stamp_of, tip
+from harness import ARM, DOWN, READY, run_system, stamp_of, tip
 from nightly import usual_first
 import numpy as np
 import pytest
@@ -66,14 +66,8 @@ def test_a_stream_takes_over_a_motion(tmp_path, probe, from_desired):
     With stamps no kind of controller makes steps in velocity: it goes from one trajectory to
     the next where they are the same.
     """
-    probe.watch_motion()
-    with process('sim_controller', tmp_path, {
-            'urdf_file': ARM, 'initial_positions': READY,
-            'interpolate_from_desired_state': from_desired}), \
-            process('ik_node', tmp_path, {'urdf_file': ARM, 'stream.timeout': 2.0}):
-        probe.wait_for_node()
-        probe.wait_until_ready()
-        probe.wait(lambda: probe.states)
+    with run_system(tmp_path, probe, {'stream.timeout': 2.0},
+                    {'interpolate_from_desired_state': from_desired}):
         rough, errors = take_over(probe)
         print(f'from_desired {from_desired}: error {np.sqrt((errors**2).mean()):.2f} mm rms, '
               f'{errors.max():.2f} mm at most')

@@ -9,19 +9,18 @@ import sys
 from threading import Thread
 
 from documents import blocks, commands, run_program
-from harness import latest, positions_of, PROGRAM, READY, reasons, stamp_of, stamped, tip, tool
+from harness import latest, NAMES, positions_of, PROGRAM, READY, reasons, stamp_of, tip, tool
 from motion_checker import path_of as dense_path, states_at
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ik_node.client import Arm, ClientError, GoalNotReachedError, TaughtPath
 from ik_node.ros.messages.conversion import way_points_message
 from ik_node.ros.state_recorder import StateRecorder
 from ik_node.tools.teach import parse
 
-NAMES = [f'joint_{k}' for k in range(1, 7)]
 DOCUMENT = 'docs/how_to/teach.md'
 NOISE = 2e-5  # rad, of the joint states; below what the node takes for the same position
 TOLERANCE = 2e-3
@@ -93,17 +92,9 @@ def taught(system, *arguments, code=0):
     return said
 
 
-@pytest.fixture(scope='module')
-def goals(shared_system):
-    """Return the publisher of waypoints."""
-    return shared_system.publisher(JointTrajectory, 'goal_joint_path')
-
-
-def send(system, goals, message):
+def send(system, message):
     """Send waypoints; return their final answer."""
-    stamp = stamped(system, message)
-    goals.publish(message)
-    answer = system.final(stamp)
+    answer = system.final(system.send_goal('joint_path', message))
     assert answer['kind'] == 'joint_path'
     return answer
 
@@ -131,10 +122,10 @@ def test_one_motion_through_all(system, arm):
 
 
 @pytest.mark.nightly
-def test_with_times(system, goals):
+def test_with_times(system):
     """At their pace: a slow motion takes as long as it says."""
     message = way_points_message(NAMES[::-1], WAY[:, ::-1], np.array([1.0, 2.0, 3.0, 4.0]))
-    answer = send(system, goals, message)
+    answer = send(system, message)
     assert answer['state'] == 'reached' and 4.0 <= float(answer['duration_s']) < 4.3
     sent = sent_path(system, READY)
     for k, point in enumerate(WAY, 1):
@@ -142,11 +133,11 @@ def test_with_times(system, goals):
         assert -1e-3 < late < 0.3
 
 
-def test_from_a_moving_arm(system, goals):
+def test_from_a_moving_arm(system):
     """It is brought to rest, and then moved through all; the goal before is superseded."""
     before = system.send_joints(WAY[3])
     system.wait(lambda: np.abs(latest(system) - READY).max() > 0.1, what='a motion')
-    assert send(system, goals, way_points_message(NAMES, WAY[:2]))['state'] == 'reached'
+    assert send(system, way_points_message(NAMES, WAY[:2]))['state'] == 'reached'
     assert system.final(before)['state'] == 'superseded'
     assert np.abs(latest(system) - WAY[1]).max() < 10.0 * NOISE
 
@@ -175,21 +166,21 @@ def wrong(**changes):
     (way_points_message(NAMES, np.tile(WAY, (1000, 1))), 'PATH_INVALID', 'at most 262144')])
 @pytest.mark.fault('goals', 'waypoints over DDS that cannot be passed',
                    'refused with the number of the waypoint; nothing moves')
-def test_refused(shared_system, goals, message, reason, words):
+def test_refused(shared_system, message, reason, words):
     """In one sentence."""
     shared_system.trajectories.clear()
-    answer = send(shared_system, goals, message)
+    answer = send(shared_system, message)
     assert (answer['state'], answer['reason']) == ('rejected', reason)
     assert words in answer['message']
     assert not shared_system.trajectories
 
 
-def test_a_collision_is_refused(system, goals, arm):
+def test_a_collision_is_refused(system, arm):
     """With the number of the waypoint, and the share of the motion that is free."""
     there = tip(0.5 * (WAY[2] + WAY[3])).translation
     adding = arm.scene.add_box('box', [0.01] * 3, there)
     system.wait(lambda: adding.done, what='the box')
-    answer = send(system, goals, wrong())
+    answer = send(system, wrong())
     clearing = arm.scene.clear()
     system.wait(lambda: clearing.done, what='no box')
     assert (answer['state'], answer['reason']) == ('rejected', 'COLLISION')

@@ -5,7 +5,7 @@
 import json
 
 from arms_rig import READY as ARMS_READY, running, URDF as ARMS
-from harness import DOWN, QUICK, READY, run_system, stamped, tip, tool
+from harness import DOWN, QUICK, READY, run_system, tip, tool
 import pytest
 import robots
 from sensor_msgs.msg import JointState
@@ -34,11 +34,8 @@ def overlap():
 
 def sent(probe, arm, q):
     """Send joint positions, and the pose of the tip there; return both answers."""
-    joints = probe.publisher(JointState, 'goal_joints')
     message = JointState(name=list(arm.joint_names), position=q.tolist())
-    stamp = stamped(probe, message, '')
-    joints.publish(message)
-    answers = [probe.final(stamp)]
+    answers = [probe.final(probe.send_goal('joints', message, ''))]
     T = arm.fk(q)
     answers.append(probe.final(probe.send(T[:3, 3], quaternion_from_rotation(T[:3, :3]),
                                           arm.base_link)))

@@ -6,14 +6,14 @@ from contextlib import contextmanager, ExitStack
 from importlib.util import find_spec
 
 from geometry_msgs.msg import Vector3
-from harness import ARM, LATCHED, lent, pose, process, READY
+from harness import ARM, free_port, LATCHED, lent, pose, process, READY
 import numpy as np
 import pytest
 from visualization_msgs.msg import Marker, MarkerArray
 
 pytest.importorskip('playwright', reason='playwright is not installed')
 
-from browser import browser, free_port, new_context, Window  # noqa: E402
+from browser import browser, new_context, Window  # noqa: E402
 
 from scripts.screenshot import CHROMIUM, drag  # noqa: E402
 

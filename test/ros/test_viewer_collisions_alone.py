@@ -4,12 +4,12 @@
 
 from importlib.util import find_spec
 
-from harness import ARM, process, run_system
+from harness import ARM, free_port, process, run_system
 import pytest
 
 pytest.importorskip('playwright', reason='playwright is not installed')
 
-from browser import browser, free_port, new_context, Window  # noqa: E402
+from browser import browser, new_context, Window  # noqa: E402
 
 from scripts.screenshot import CHROMIUM  # noqa: E402
 

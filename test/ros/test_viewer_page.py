@@ -17,6 +17,7 @@ from harness import (
     ARM,
     DATA,
     FINAL,
+    free_port,
     latest,
     lent,
     MODEL,
@@ -41,7 +42,7 @@ from ik_node.ros.middleware.qos import LATCHED_QOS
 
 pytest.importorskip('playwright', reason='playwright is not installed')
 
-from browser import browser, free_port, new_context, Window  # noqa: E402
+from browser import browser, new_context, Window  # noqa: E402
 
 from scripts.screenshot import CHROMIUM, drag, HANDLE  # noqa: E402
 

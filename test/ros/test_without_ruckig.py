@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node where ruckig is not installed: goals from rest, in motion, and a stop."""
 
-from harness import ARM, latest, process, QUICK, READY
+from harness import latest, QUICK, READY, run_system
 import numpy as np
-from std_srvs.srv import Trigger
 
 from ik_node.motion.direct.ruckig_motion import NO_RUCKIG_NOTICE
 
@@ -15,12 +14,8 @@ BETWEEN = [0.8, 0.2, -0.5, 0.2, 1.1, 0.3]
 
 def test_goals_without_ruckig(tmp_path, probe):
     """It says so once; each goal is answered, and every trajectory keeps the limits."""
-    with process('sim_controller', tmp_path, {'urdf_file': ARM, 'initial_positions': READY}), \
-            process('ik_node', tmp_path, {'urdf_file': ARM, **QUICK, 'motion.velocity_scale': 0.2},
-                    script=WITHOUT_RUCKIG) as node:
-        probe.watch_motion()
-        probe.wait_for_node()
-        probe.wait_until_ready()
+    with run_system(tmp_path, probe, {**QUICK, 'motion.velocity_scale': 0.2},
+                    script=WITHOUT_RUCKIG):
         assert probe.final(probe.send_joints(FAR))['state'] == 'reached'
         back = probe.send_joints(READY)
         probe.wait(lambda: probe.answers(back), what='the goal during which another comes')
@@ -30,8 +25,6 @@ def test_goals_without_ruckig(tmp_path, probe):
         assert np.abs(latest(probe) - BETWEEN).max() < 1e-6
         last = probe.send_joints(FAR)
         probe.wait(lambda: probe.answers(last), what='the goal that is stopped')
-        stop = probe.create_client(Trigger, '/ik_node/stop')
-        assert probe.call(stop, Trigger.Request()).success
-        probe.destroy_client(stop)
+        assert probe.call(probe.stop).success
         assert probe.final(last)['state'] == 'stopped'
-        assert node.output.count(NO_RUCKIG_NOTICE) == 1
+        assert probe.node.output.count(NO_RUCKIG_NOTICE) == 1
