@@ -15,6 +15,7 @@ from harness import (
     DOWN,
     FINAL,
     latest,
+    NAMES,
     narrow_arm,
     pose,
     positions_of,
@@ -112,10 +113,12 @@ INACTIVE = 'INACTIVE', 'the node is inactive: ros2 lifecycle set /ik_node activa
 
 
 def test_one_whole_life(tmp_path, probe):
-    """What is there in each state, and what is not."""
+    """What is there in each state, and what is not; a transition that there is not is refused."""
     with managed(tmp_path, probe, urdf_file=ARM):
         assert not entities(probe)
-        assert 'preparing' not in probe.node.output
+        for label in ('activate', 'deactivate', 'cleanup', 'nonsense'):
+            assert not probe.change_state(label)
+        assert probe.state() == 'unconfigured' and 'preparing' not in probe.node.output
 
         lead(probe, 'configure')
         assert probe.state() == 'inactive'
@@ -171,6 +174,13 @@ def test_deactivated_in_motion(tmp_path, probe):
         lead(probe, 'activate')
         probe.wait_until_ready()
         assert probe.final(probe.send(GOAL, DOWN))['state'] == 'reached'
+        leaves_the_graph(probe)
+
+
+def leaves_the_graph(probe):
+    """Assert that the node is gone when it ends, not with its participant's lease, 20 s later."""
+    assert probe.node.stop() == 0
+    probe.wait(lambda: probe.graph('ik_node') is None, 8.0, 'the end of the node')
 
 
 @pytest.mark.parametrize('path', usual_first(1, [['configure', 'activate'], [], ['configure']]),
@@ -195,20 +205,12 @@ def test_shut_down_from_each_state(tmp_path, probe, path):
 
 
 @pytest.mark.nightly
-def test_signal_while_inactive(tmp_path, probe):
-    """Ends it with code 0, as while active."""
-    with managed(tmp_path, probe, urdf_file=ARM):
-        lead(probe, 'configure')
-        assert probe.node.stop() == 0
-
-
-@pytest.mark.parametrize('labels', usual_first(1, [['configure', 'activate'], [], ['configure']]))
+@pytest.mark.parametrize('labels', [[], ['configure']])
 def test_it_leaves_the_graph(tmp_path, probe, labels):
-    """When it ends, not when the lease of its participant does, 20 s later."""
+    """Before it is active, too."""
     with managed(tmp_path, probe, urdf_file=ARM):
         lead(probe, *labels)
-        assert probe.node.stop() == 0
-        probe.wait(lambda: probe.graph('ik_node') is None, 8.0, 'the end of the node')
+        leaves_the_graph(probe)
 
 
 @pytest.mark.fault('start, end and middleware', 'the node is configured with a description that '
@@ -270,25 +272,10 @@ def test_description_by_topic(tmp_path, probe, order):
         assert probe.final(probe.send(GOAL, DOWN))['state'] == 'reached'
 
 
-def test_alone_it_is_active(system):
-    """By itself, as `ros2 run` starts it; and it can be led from there."""
-    assert system.state() == 'active'
-    lead(system, 'deactivate')
-    assert refusal(system) == INACTIVE
-
-
-def test_transition_that_there_is_not(tmp_path, probe):
-    """Is answered with no, and changes nothing."""
-    with managed(tmp_path, probe):
-        for label in ('activate', 'deactivate', 'cleanup', 'nonsense'):
-            assert not probe.change_state(label)
-        assert probe.state() == 'unconfigured'
-
-
 def hold():
     """Return a trajectory that stays at READY."""
     q = np.array([READY])
-    return Trajectory(tuple(f'joint_{k}' for k in range(1, 7)), MotionState.at_rest(READY),
+    return Trajectory(tuple(NAMES), MotionState.at_rest(READY),
                       np.array([1.0]), q, 0.0 * q, 0.0 * q)
 
 

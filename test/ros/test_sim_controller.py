@@ -2,34 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated controller as a process of its own; its rules are tested in test/motion."""
 
-from builtin_interfaces.msg import Duration
-from harness import ARM, latest, process, READY, stamp_of
+from harness import ARM, latest, NAMES, process, READY, run_sim, stamp_of
 import numpy as np
 import pytest
-from rclpy.duration import Duration as Span
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from rclpy.duration import Duration
+from test_sim_faults import stands_at, trajectory
 
-NAMES = [f'joint_{k}' for k in range(1, 7)]
 HEALTH = '/sim_controller: trajectories'
 
 
-@pytest.fixture
-def sim(tmp_path, probe):
+@pytest.fixture(scope='module')
+def shared(tmp_path_factory):
     """Run the controller alone."""
-    with process('sim_controller', tmp_path,
-                 {'urdf_file': ARM, 'initial_positions': READY, 'rate': 200.0}) as running:
-        probe.watch_motion()
-        probe.wait(lambda: probe.states and HEALTH in probe.health
-                   and probe.commands.get_subscription_count() > 1)
-        probe.running = running
+    with run_sim(tmp_path_factory.mktemp('sim')) as probe:
         yield probe
 
 
-def trajectory(q, seconds=1.0, names=NAMES) -> JointTrajectory:
-    point = JointTrajectoryPoint(
-        positions=list(q), velocities=[0.0] * len(names), accelerations=[0.0] * len(names),
-        time_from_start=Duration(sec=int(seconds), nanosec=int(seconds % 1 * 1e9)))
-    return JointTrajectory(joint_names=list(names), points=[point])
+@pytest.fixture
+def sim(shared):
+    """Lend it at rest at READY."""
+    yield shared
+    shared.commands.publish(trajectory(READY, 0.2))
+    shared.wait(lambda: stands_at(shared, READY))
 
 
 @pytest.mark.real_time
@@ -56,7 +50,7 @@ def test_moves_and_holds(sim):
 
 def test_each_state_has_its_stamp(sim):
     """The joints are where the trajectory is at the stamp, however late the process is."""
-    begin = sim.get_clock().now() + Span(seconds=0.3)
+    begin = sim.get_clock().now() + Duration(seconds=0.3)
     motion = trajectory(np.array(READY) + 0.5, 1.0)
     motion.points.insert(0, trajectory(READY, 0.0).points[0])
     motion.header.stamp = begin.to_msg()
@@ -75,7 +69,9 @@ def test_each_state_has_its_stamp(sim):
                    'refused on the log and on /diagnostics, nothing moves')
 def test_refusal_is_said_on_diagnostics(sim):
     """What is refused is named on the log and on /diagnostics, and nothing moves."""
-    sim.commands.publish(trajectory(READY[:5], names=NAMES[:5]))
+    short = trajectory(READY)
+    short.joint_names = NAMES[:5]
+    sim.commands.publish(short)
     sim.wait(lambda: 'refused' in sim.health[HEALTH].message)
     assert '5 joints' in sim.health[HEALTH].message
     assert {pair.key: pair.value for pair in sim.health[HEALTH].values}['refused'] == '1'

@@ -9,8 +9,6 @@ from harness import ARM, DOWN, LATCHED, latest, narrow_arm, process, READY, run_
 from nightly import usual_first
 import numpy as np
 import pytest
-from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from ik_node.ros.description import RETRY_PERIOD_S
@@ -175,13 +173,7 @@ def test_parameter_that_was_missing_is_enough(tmp_path, probe):
         probe.wait_for_node()
         probe.descriptions.publish(String(data=text))
         probe.wait(lambda: 'set the parameter motion.velocity_limits' in node.output)
-        client = probe.create_client(SetParametersAtomically,
-                                     '/ik_node/set_parameters_atomically')
-        assert client.wait_for_service(10.0)
-        future = client.call_async(SetParametersAtomically.Request(parameters=[
-            Parameter('motion.velocity_limits', value=[2.0]).to_parameter_msg()]))
-        probe.wait(future.done, 60.0)
-        assert future.result().result.successful
+        assert probe.set_parameters('/ik_node', {'motion.velocity_limits': [2.0]}).successful
         probe.wait(lambda: 'ready for goals' in node.output)
 
 

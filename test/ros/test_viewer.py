@@ -6,21 +6,15 @@ from importlib.util import find_spec
 import socket
 import urllib.request
 
-from harness import ARM, process
+from harness import ARM, free_port, process
 import pytest
 
 pytestmark = pytest.mark.skipif(find_spec('viser') is None,
                                 reason='viser is not installed (extra "viewer")')
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
-
-
 def test_serves_its_page_on_loopback(tmp_path, probe):
-    """The page is served; the log names a missing mesh; SIGINT ends the viewer with code 0."""
+    """Only this machine can connect; the log names a missing mesh; SIGINT ends it with code 0."""
     urdf = tmp_path / 'arm.urdf'
     urdf.write_text(ARM.read_text().replace(
         '<link name="tool0"/>', '<link name="tool0"><visual><geometry><mesh '
@@ -33,6 +27,8 @@ def test_serves_its_page_on_loopback(tmp_path, probe):
         assert b'<html' in page.lower()
         assert 'package://nowhere/tool.stl' in running.output
         assert 'open to the network' not in running.output
+        addresses = [line.split()[1] for line in open('/proc/net/tcp') if line.split()[3] == '0A']
+        assert f'0100007F:{port:04X}' in addresses and f'00000000:{port:04X}' not in addresses
         assert running.stop() == 0
 
 
@@ -56,15 +52,6 @@ def test_a_port_that_is_taken(tmp_path, probe):
             assert at != port and f'somebody else has port {port}' in running.output
             page = urllib.request.urlopen(f'http://127.0.0.1:{at}', timeout=10).read()
             assert b'<html' in page.lower()
-
-
-def test_it_listens_where_it_says(tmp_path, probe):
-    """By default only this machine can connect."""
-    port = free_port()
-    with process('viewer', tmp_path, {'urdf_file': ARM, 'port': port}) as running:
-        probe.wait(lambda: 'open http' in running.output, 30.0)
-        addresses = [line.split()[1] for line in open('/proc/net/tcp') if line.split()[3] == '0A']
-        assert f'0100007F:{port:04X}' in addresses and f'00000000:{port:04X}' not in addresses
 
 
 def test_nobody_gets_a_tunnel():
