@@ -4,7 +4,7 @@
 
 import signal
 
-from harness import latest, NOT_BUILT, QUICK, READY, tip
+from harness import latest, NOT_BUILT, QUICK, READY, se3, tip
 from moveit_kit import (
     APPEND,
     at,
@@ -67,13 +67,6 @@ def place_of(thing):
     return se3(thing.pose), thing.header.frame_id
 
 
-def se3(message):
-    """Return a pose message as SE3."""
-    p, o = message.position, message.orientation
-    return pin.SE3(pin.Quaternion(np.array([o.x, o.y, o.z, o.w])).matrix(),
-                   np.array([p.x, p.y, p.z]))
-
-
 # ---- objects of the world ---------------------------------------------------------
 
 def test_an_object_comes_moves_and_goes(moveit):
@@ -95,14 +88,11 @@ def test_an_object_comes_moves_and_goes(moveit):
 def test_an_object_on_the_way(moveit):
     """The arm is brought to rest before one that comes during a motion."""
     probe = moveit.probe
-    assert probe.set_parameters('/ik_node', {'motion.velocity_scale': 0.1}).successful
-    try:
-        stamp = probe.send_joints(RIGHT)
-        probe.wait(lambda: probe.states[-1][1].position[0] < 0.85)
-        moveit.send(scene_of(post()))
-        answer = probe.final(stamp)
-    finally:
-        assert probe.set_parameters('/ik_node', {'motion.velocity_scale': 1.0}).successful
+    probe.change('/ik_node', motion__velocity_scale=0.1)
+    stamp = probe.send_joints(RIGHT)
+    probe.wait(lambda: probe.states[-1][1].position[0] < 0.85)
+    moveit.send(scene_of(post()))
+    answer = probe.final(stamp)
     assert answer['state'] == 'stopped' and answer['reason'] == 'COLLISION', answer
     assert "'post'" in answer['message'] and 'the scene changed' in answer['message']
 
@@ -357,44 +347,11 @@ def matrix(moveit):
     return lambda: moveit.scene(FLAGS.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
 
 
-def test_matrices_that_are_refused(moveit, matrix):
-    """They change nothing, with a sentence."""
-    def refused(made, *words):
-        moveit.refused(scene_of(allowed_collision_matrix=made), *words)
-
-    short = matrix()
-    short.entry_values = short.entry_values[1:]
-    refused(short, 'a row')
-    lame = matrix()
-    lame.entry_values[0].enabled[1] = not lame.entry_values[0].enabled[1]
-    refused(lame, 'not symmetric')
-    refused(msg.AllowedCollisionMatrix(default_entry_names=['post']), 'as many')
-    assert blocked(moveit.probe)
-
-
 def entries(names, *touching):
     """Return a matrix of entries, in which some pairs may touch."""
     return msg.AllowedCollisionMatrix(entry_names=names, entry_values=[
         msg.AllowedCollisionEntry(enabled=[{one, other} in touching for other in names])
         for one in names])
-
-
-def test_a_matrix_of_defaults(moveit, matrix):
-    """An object may touch all but what has an entry; names that are nowhere are left out."""
-    links = [f'link_{k}' for k in range(2, 7)]
-    free = msg.AllowedCollisionMatrix(default_entry_names=['post', 'ghost'],
-                                      default_entry_values=[True, True])
-    assert moveit.apply(scene_of(allowed_collision_matrix=free))
-    assert not blocked(moveit.probe)
-    moveit.probe.wait(lambda: "which is left out: 'ghost'" in moveit.probe.node.output)
-    but = entries(['post', *links])
-    but.default_entry_names, but.default_entry_values = ['post'], [True]
-    assert moveit.apply(scene_of(allowed_collision_matrix=but))
-    assert blocked(moveit.probe)
-    both = msg.AllowedCollisionMatrix(default_entry_names=['post', *links],
-                                      default_entry_values=[True, *[False] * len(links)])
-    assert moveit.apply(scene_of(allowed_collision_matrix=both))
-    assert blocked(moveit.probe)
 
 
 def test_a_matrix_of_a_client(moveit, matrix):
@@ -515,6 +472,8 @@ def test_messages_that_change_nothing(moveit):
             (scene_of(post('x'), link_scale=[msg.LinkScale(scale=2.0)]), 'scaled'),
             (scene_of(*(post(f'x{k}', AWAY, primitives=[box(0.1, 0.1, 0.1)] * 400)
                         for k in range(30))), 'more than'),
+            (scene_of(allowed_collision_matrix=msg.AllowedCollisionMatrix(
+                default_entry_names=['kept'])), 'as many'),
             (octomap, 'octomap')):
         moveit.refused(scene, *words)
         assert not moveit.apply(scene)
@@ -526,7 +485,7 @@ def test_messages_that_change_nothing(moveit):
 def test_objects_that_waited(moveit):
     """By the middleware's stamps; where the base is nothing moves meanwhile."""
     probe = moveit.probe
-    assert probe.set_parameters('/ik_node', {'goal.max_age': 0.5}).successful
+    probe.change('/ik_node', goal__max_age=0.5)
     probe.node.send(signal.SIGSTOP)
     try:
         moveit.send(rod())
@@ -537,7 +496,6 @@ def test_objects_that_waited(moveit):
     probe.wait(lambda: ids(moveit.scene()) == {'post'})
     probe.wait(lambda: "the collision object 'rod' of the scene changed nothing: the goal was sent"
                in probe.node.output)
-    assert probe.set_parameters('/ik_node', {'goal.max_age': 5.0}).successful
 
 
 @pytest.mark.nightly
