@@ -85,8 +85,7 @@ def run(made, messages, end, period, stamped=True):
 
 def distances(a, b):
     """Return how far two poses are apart: m, rad, by Pinocchio's logarithm."""
-    return (np.linalg.norm(a[:3, 3] - b[:3, 3]),
-            np.linalg.norm(pin.log3(a[:3, :3].T @ b[:3, :3])))
+    return (np.linalg.norm(a[:3, 3] - b[:3, 3]), np.linalg.norm(pin.log3(a[:3, :3].T @ b[:3, :3])))
 
 
 def stop_extremes(state, limits):

@@ -187,8 +187,7 @@ def states_at(path: Path3, t: np.ndarray) -> np.ndarray:
     k = np.clip(np.searchsorted(path.times, t, side='right') - 1, 0, len(path.times) - 2)
     T = (path.times[k + 1] - path.times[k])[:, None, None]
     scale = T ** np.arange(3)[:, None]
-    c = COEFFICIENTS @ np.concatenate(
-        [path.states[k] * scale, path.states[k + 1] * scale], axis=1)
+    c = COEFFICIENTS @ np.concatenate([path.states[k] * scale, path.states[k + 1] * scale], axis=1)
     s = ((t - path.times[k])[:, None, None] / T)
     states = np.concatenate([
         s**POWERS @ c, POWERS[1:] * s**POWERS[:5] @ c[:, 1:] / T,

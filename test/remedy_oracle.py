@@ -22,8 +22,7 @@ def least_turn(name, T, starts):
 
 def _offset(name, T):
     """Return the offset of the tip from T (m), and its Jacobian, as functions of q."""
-    return (lambda q: tip_pose(name, q)[:3, 3] - T[:3, 3],
-            lambda q: tip_jacobian(name, q)[:3])
+    return (lambda q: tip_pose(name, q)[:3, 3] - T[:3, 3], lambda q: tip_jacobian(name, q)[:3])
 
 
 def _rotation(name, T):

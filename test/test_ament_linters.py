@@ -31,8 +31,7 @@ def test_pep257():
     settings = (ROOT / 'pyproject.toml').read_text()
     rules, = re.findall(r'^ignore = (\[.*\])$', settings, re.MULTILINE)
     ignored = [*ast.literal_eval(rules), 'D103', 'D400', 'D402', 'D403']
-    assert main.main(argv=['--convention', 'numpy', '--add-ignore', *ignored, '--',
-                           *SOURCES]) == 0
+    assert main.main(argv=['--convention', 'numpy', '--add-ignore', *ignored, '--', *SOURCES]) == 0
 
 
 def test_xmllint():

@@ -221,8 +221,7 @@ def test_hardware(started, mine, hardware, executables, plugin):
     assert description['use_sim_time'] == (hardware != 'mock')
     parse_urdf(description['robot_description'])
     _, _, command = found['spawner']
-    words = [part.text for each in command for part in each
-             if isinstance(part, TextSubstitution)]
+    words = [part.text for each in command for part in each if isinstance(part, TextSubstitution)]
     file = Path(words[words.index('--param-file') + 1])
     assert 'arm_controller' in words and 'joint_state_broadcaster' in words
     controllers = yaml.safe_load(file.read_text())

@@ -47,8 +47,7 @@ def nearest_error(reference, chain, T_goal, tries=60):
             if best < 1e-6:
                 return best
             J = reference.jacobian(chain.base_link, chain.tip_link, positions)
-            q = np.clip(q + J.T @ np.linalg.solve(J @ J.T + 1e-6 * np.eye(6), error),
-                        lower, upper)
+            q = np.clip(q + J.T @ np.linalg.solve(J @ J.T + 1e-6 * np.eye(6), error), lower, upper)
     return best
 
 

@@ -43,8 +43,7 @@ class Oracle:
 
     def __init__(self, urdf, chain, load=None):
         whole = pin.buildModelFromXML(urdf)
-        others = [k for k, name in enumerate(whole.names)
-                  if k and name not in chain.joint_names]
+        others = [k for k, name in enumerate(whole.names) if k and name not in chain.joint_names]
         self.chain, self.model = chain, pin.buildReducedModel(whole, others, pin.neutral(whole))
         base = self.model.frames[self.model.getFrameId(chain.base_link, pin.FrameType.BODY)]
         assert base.parentJoint == 0
@@ -128,8 +127,7 @@ def test_power_is_the_rate_of_energy(name):
     dynamics, oracle = ArmDynamics(chain, tree, LOAD, tuple(GRAVITY)), Oracle(urdf, chain, LOAD)
     step = 1e-5
     for q, qd, qdd in zip(*motions(chain, 5)):
-        gain = [oracle.energy(q + t * qd + 0.5 * t * t * qdd, qd + t * qdd)
-                for t in (-step, step)]
+        gain = [oracle.energy(q + t * qd + 0.5 * t * t * qdd, qd + t * qdd) for t in (-step, step)]
         power = float(dynamics.torques(q[None], qd[None], qdd[None])[0] @ qd)
         assert power == pytest.approx((gain[1] - gain[0]) / (2 * step), rel=1e-5, abs=1e-3)
 

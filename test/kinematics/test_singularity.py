@@ -121,8 +121,7 @@ def test_a_stretched_elbow_loses_the_radial_motion(ur5):
     q = np.array([0.0, -0.7, 0.0, 0.3, 1.0, 0.2])
     arm = ur5.arm
     found = arm.singularity(q, 'wrist_1_link', rows=POSITION)
-    wrist, shoulder = (arm.link_pose(q, link)[:3, 3] for link in ('wrist_1_link',
-                                                                  'shoulder_link'))
+    wrist, shoulder = (arm.link_pose(q, link)[:3, 3] for link in ('wrist_1_link', 'shoulder_link'))
     pan, lift = np.cross([0, 0, 1], wrist), np.cross([0, 1, 0], wrist - shoulder)
     square = np.cross(pan, lift)
     assert found.lost == 1 and found.direction[3:].tolist() == [0.0, 0.0, 0.0]

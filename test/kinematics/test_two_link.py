@@ -69,8 +69,7 @@ def test_jacobian(arm, q, form):
     elbow = [[-A * s1, 0.0], [A * c1, 0.0]]
     assert np.abs(arm.jacobian(q, 'two', rows=PLANE, form=form)[:, :1]
                   - np.array(elbow)[:, :1]).max() < 1e-15
-    assert np.abs(arm.jacobian(q, 'one', (A, 0, 0), rows=PLANE, form=form)
-                  - elbow).max() < 1e-15
+    assert np.abs(arm.jacobian(q, 'one', (A, 0, 0), rows=PLANE, form=form) - elbow).max() < 1e-15
 
 
 @pytest.mark.parametrize('q', POSTURES)

@@ -324,8 +324,7 @@ def test_missing_velocity_limits():
 @pytest.mark.parametrize('name', [*robots.cases(), 'skew'])
 def test_offsets_in_the_table_rotate_about_x_only(name):
     """For revolute joints after the first row; axes and origins do not change."""
-    chain = robots.skew_chain() if name == 'skew' \
-        else robots.chain(name)
+    chain = robots.skew_chain() if name == 'skew' else robots.chain(name)
     revolute = [k for k in range(1, len(chain.joints)) if not chain.joints[k, 0]]
     for k in revolute:
         R = chain.table[k, :9].reshape(3, 3)

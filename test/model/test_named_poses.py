@@ -41,8 +41,7 @@ def test_a_real_srdf():
 
 def entries_of(states):
     """Return group states as entries."""
-    return [PoseEntry(state.name, state.positions, f'SRDF, line {state.line}')
-            for state in states]
+    return [PoseEntry(state.name, state.positions, f'SRDF, line {state.line}') for state in states]
 
 
 def test_order_and_other_joints():
@@ -173,8 +172,7 @@ def test_package_paths(tmp_path, monkeypatch):
     """A package of the ament index; of another it is said."""
     (tmp_path / 'share/cell').mkdir(parents=True)
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
-    assert NamedPosesFile('package://cell/poses.yaml').path \
-        == tmp_path / 'share/cell/poses.yaml'
+    assert NamedPosesFile('package://cell/poses.yaml').path == tmp_path / 'share/cell/poses.yaml'
     with pytest.raises(ParameterError, match="the package 'shop' is not in AMENT_PREFIX_PATH"):
         NamedPosesFile('package://shop/poses.yaml')
     assert NamedPosesFile('file:///a/b.yaml').path.as_posix() == '/a/b.yaml'

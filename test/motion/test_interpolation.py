@@ -31,8 +31,7 @@ def fit(T, conditions):
     size = len(conditions)
     rows, values = [], []
     for (order, t), value in conditions.items():
-        rows.append([Polynomial.basis(k).deriv(order)(t) if order else t**k
-                     for k in range(size)])
+        rows.append([Polynomial.basis(k).deriv(order)(t) if order else t**k for k in range(size)])
         values.append(value)
     return Polynomial(np.linalg.solve(np.array(rows, dtype=float), values))
 
@@ -312,8 +311,7 @@ def test_states_at_agrees_with_state_at():
                       trajectory.duration, trajectory.duration + 1.0])
     for t, state in zip(times, states_at(trajectory, times)):
         expected = state_at(trajectory, t)
-        assert np.allclose(state, [expected.q, expected.qd, expected.qdd],
-                           rtol=0.0, atol=1e-12)
+        assert np.allclose(state, [expected.q, expected.qd, expected.qdd], rtol=0.0, atol=1e-12)
 
 
 def test_the_sampler_agrees_with_state_at():

@@ -285,8 +285,7 @@ def test_tiny_motions(distance):
     limits = random_limits(np.random.default_rng(7))
     start = MotionState.at_rest(np.zeros(3))
     goal = np.array([distance, -distance, 0.0])
-    check(plan_point_to_point(NAMES, at(start), goal, limits, PERIOD),
-          limits, start, goal)
+    check(plan_point_to_point(NAMES, at(start), goal, limits, PERIOD), limits, start, goal)
 
 
 def short_motion(seed):
@@ -306,8 +305,7 @@ def short_motion(seed):
 def test_short_motions_keep_their_jerk(seed):
     """From rest, and from any instant of such a motion to another goal and to rest."""
     names, limits, q, goal, rng = short_motion(seed)
-    bounds = Bounds(limits.lower, limits.upper, limits.velocity, limits.acceleration,
-                    limits.jerk)
+    bounds = Bounds(limits.lower, limits.upper, limits.velocity, limits.acceleration, limits.jerk)
     first = plan_point_to_point(names, at(MotionState.at_rest(q)), goal, limits, 0.02)
     assert not faults(first, bounds, goal=goal)
     elapsed = rng.uniform(0.0, first.duration)
@@ -423,8 +421,7 @@ def test_all_joints_arrive_together():
     limits = MotionLimits(np.full(3, -9.0), np.full(3, 9.0), np.full(3, 1.0), np.full(3, 4.0),
                           np.full(3, 30.0))
     start = MotionState.at_rest(np.zeros(3))
-    trajectory = plan_point_to_point(NAMES, at(start),
-                                     np.array([3.0, 1.0, 0.3]), limits, PERIOD)
+    trajectory = plan_point_to_point(NAMES, at(start), np.array([3.0, 1.0, 0.3]), limits, PERIOD)
     times, (q, _, _) = sampled(trajectory)
     late = times > 0.95 * trajectory.duration
     assert (q[late][0] < trajectory.end - 1e-6).all()

@@ -104,8 +104,7 @@ def test_a_motion_to_a_goal():
     require_jerk(fewer, slow)
     assert np.array_equal(fewer.end, motion.end) and not faults(fewer, BOUNDS)
     times = np.linspace(0.0, motion.duration, 997)
-    assert np.abs(states_at(fewer, times)[:, 0] - states_at(motion, times)[:, 0]).max() \
-        < DEVIATION
+    assert np.abs(states_at(fewer, times)[:, 0] - states_at(motion, times)[:, 0]).max() < DEVIATION
 
 
 def test_too_few(square):

@@ -31,8 +31,7 @@ class ArmsProbe(Probe):
         self.poses = self.create_publisher(PoseArray, '/ik_arms/goal_poses', 100)
         self.sent = {name: [] for name in controllers}
         for name, sent in self.sent.items():
-            self.create_subscription(JointTrajectory, f'/{name}/joint_trajectory', sent.append,
-                                     10)
+            self.create_subscription(JointTrajectory, f'/{name}/joint_trajectory', sent.append, 10)
         self.stopping = self.create_client(Trigger, '/ik_arms/stop')
 
     def send_poses(self, poses, frame='base_link'):

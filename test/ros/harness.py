@@ -339,8 +339,7 @@ class Probe(Node):
 
     def send_joints(self, q) -> str:
         """Publish a goal for all joints of ARM; return the stamp."""
-        return self.send_goal('joints', JointState(
-            name=NAMES, position=[*map(float, q)]), '')
+        return self.send_goal('joints', JointState(name=NAMES, position=[*map(float, q)]), '')
 
     def answers(self, stamp: str) -> list[dict[str, str]]:
         """Return the answers to a goal so far."""

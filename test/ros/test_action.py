@@ -189,9 +189,7 @@ def test_cancel(client, server, ends, early):
 
 # ---- over DDS -----------------------------------------------------------------
 
-over_dds = pytest.mark.skipif(
-    importlib.util.find_spec('control_msgs') is None,
-    reason=NOT_BUILT)
+over_dds = pytest.mark.skipif(importlib.util.find_spec('control_msgs') is None, reason=NOT_BUILT)
 
 
 @pytest.fixture(scope='module')

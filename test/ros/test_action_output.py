@@ -34,9 +34,7 @@ THERE = np.array(READY) + 0.3
 FAR = np.array(READY) + 0.8
 STATES = 50  # so many joint states show the node the controller's clock
 SLOW = 0.07  # share of the joint velocities, so that a motion to FAR takes seconds
-over_dds = pytest.mark.skipif(
-    importlib.util.find_spec('control_msgs') is None,
-    reason=NOT_BUILT)
+over_dds = pytest.mark.skipif(importlib.util.find_spec('control_msgs') is None, reason=NOT_BUILT)
 
 
 @pytest.fixture(scope='module')
@@ -143,8 +141,7 @@ def test_path_tolerance_of_the_controller(arm):
 @over_dds
 def test_goal_tolerance_of_the_controller(arm):
     """Code -5 in words."""
-    arm.change(SIM, following__friction=0.05, constraints__goal=[0.01],
-               constraints__goal_time=0.1)
+    arm.change(SIM, following__friction=0.05, constraints__goal=[0.01], constraints__goal_time=0.1)
     stamp = arm.send_joints(THERE)
     assert reasons(arm, stamp) == ['ACCEPTED', 'OFF_TARGET']
     assert 'goal tolerance' in arm.final(stamp)['message']

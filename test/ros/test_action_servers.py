@@ -15,9 +15,7 @@ from ik_node.ros.action_client import ACTION_NAME, action_type
 
 THERE = np.array(READY) + 0.3
 ACTIVE = {'urdf_file': ARM, 'output': 'action'}
-over_dds = pytest.mark.skipif(
-    importlib.util.find_spec('control_msgs') is None,
-    reason=NOT_BUILT)
+over_dds = pytest.mark.skipif(importlib.util.find_spec('control_msgs') is None, reason=NOT_BUILT)
 
 
 @pytest.mark.fault('controller', 'a trajectory is refused by the action',
@@ -42,8 +40,7 @@ def test_a_refusal_by_an_inactive_controller(tmp_path, probe):
     manager.states['probe'] = 'inactive'
     server = ActionServer(probe, action_type(), f'/left/arm/{ACTION_NAME}', lambda handle: None,
                           goal_callback=lambda request: GoalResponse.REJECT)
-    probe.create_timer(0.02, lambda: probe.publish_state(
-        NAMES, READY))
+    probe.create_timer(0.02, lambda: probe.publish_state(NAMES, READY))
     with process('ik_node', tmp_path, {
             'urdf_file': ARM, 'output': 'action', 'controller': '/left/arm'}):
         probe.wait_for_node()
@@ -63,8 +60,7 @@ def test_no_server(tmp_path, probe):
     """One sentence with the name of the action; once it is there, goals are taken."""
     with process('ik_node', tmp_path, {**ACTIVE, 'controller': 'arm'}):
         probe.wait_for_node()
-        while_starting = probe.create_timer(0.02, lambda: probe.publish_state(
-            NAMES, READY))
+        while_starting = probe.create_timer(0.02, lambda: probe.publish_state(NAMES, READY))
         health = '/ik_node: health'
         probe.wait(lambda: health in probe.health
                    and 'nobody listens' in probe.health[health].message
@@ -89,8 +85,7 @@ class SilentServer:
         self._probe = probe
         self._server = ActionServer(probe, action_type(), ACTION_NAME, lambda handle: None,
                                     handle_accepted_callback=self.goals.append)
-        probe.create_timer(0.02, lambda: probe.publish_state(
-            NAMES, READY))
+        probe.create_timer(0.02, lambda: probe.publish_state(NAMES, READY))
 
     def leave(self) -> None:
         """Be gone; the joint states go on."""

@@ -73,8 +73,7 @@ async def main():
 asyncio.run(main())
 """
 
-needs_sequences = pytest.mark.skipif(
-    find_spec(SEQUENCE_MODULE) is None, reason=NOT_BUILT)
+needs_sequences = pytest.mark.skipif(find_spec(SEQUENCE_MODULE) is None, reason=NOT_BUILT)
 
 
 @pytest.fixture(scope='module')
@@ -342,8 +341,7 @@ def test_a_pause(system, arm):
         arm.set_speed(2.0).wait(10.0)
     arm.set_speed(0.2).wait(10.0)
     goal = arm.joints([READY[0] + 1.0, *READY[1:]])
-    system.wait(lambda: system.states
-                and abs(system.states[-1][1].position[0] - READY[0]) > 0.1)
+    system.wait(lambda: system.states and abs(system.states[-1][1].position[0] - READY[0]) > 0.1)
     assert 'at rest' in arm.pause().wait(10.0)
     arm.set_speed(1.0).wait(10.0)
     system.wait(lambda: not any(system.states[-1][1].velocity), what='rest')

@@ -158,8 +158,7 @@ def test_simulated_time(simulated, monkeypatch):
         simulated.simulation.rate = 0.0  # all have the same time
         simulated.spin_for(0.1)
         places = [0.1 * k for k in range(1, 7)]
-        goals = [each.joints([place, *READY[1:]])
-                 for place, each in zip(places, 3 * [arm, other])]
+        goals = [each.joints([place, *READY[1:]]) for place, each in zip(places, 3 * [arm, other])]
         simulated.simulation.rate = 1.0
         ends = []
         for goal in goals:

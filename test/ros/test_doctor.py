@@ -183,8 +183,7 @@ def test_healthy_system(healthy):
                          ('controller', '/left/sim_controller listens on /left/arm/joint_traj'),
                          ('parameters', "controller 'arm'"), ('environment', 'ROS_DOMAIN_ID')):
         answer.has(check, 'ok', words)
-    assert {finding['level'] for finding in answer.findings
-            if finding['check'] != 'TF'} == {'ok'}
+    assert {finding['level'] for finding in answer.findings if finding['check'] != 'TF'} == {'ok'}
 
 
 def test_no_goal_and_no_trajectory_is_sent(healthy):

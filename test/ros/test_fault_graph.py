@@ -127,8 +127,7 @@ def test_two_nodes_of_one_name(tmp_path, system):
             assert (answer['state'], answer['reason']) == ('rejected', 'DUPLICATE_NAME'), answer
             assert f'process {second.pid} on ' in answer['message'], answer
         # The younger one has looked at each of them, too, and said nothing.
-        system.wait(lambda: second.output.count('(DUPLICATE_NAME)')
-                    == known + len(stamps))
+        system.wait(lambda: second.output.count('(DUPLICATE_NAME)') == known + len(stamps))
         system.spin_for(0.3)
         assert [len(system.answers(stamp)) for stamp in stamps] == [1] * len(stamps)
         system.wait_for_health(DiagnosticStatus.ERROR, '2 nodes are named /ik_node')

@@ -59,8 +59,7 @@ class Pair:
     def under_way(self) -> str:
         """Send a goal, and wait until the arm is fast; return the stamp."""
         stamp = self.probe.send_joints(AWAY)
-        self.probe.wait(lambda: self.probe.states
-                        and self.probe.states[-1][1].velocity[0] > 0.5)
+        self.probe.wait(lambda: self.probe.states and self.probe.states[-1][1].velocity[0] > 0.5)
         return stamp
 
 

@@ -49,8 +49,7 @@ class LeapingArm(Probe):
             rows = np.array([point.positions for point in points])
             at = now - self._began
             if at >= times[0]:
-                before, self._q = self._q, np.array(
-                    [np.interp(at, times, row) for row in rows.T])
+                before, self._q = self._q, np.array([np.interp(at, times, row) for row in rows.T])
                 self._velocity = np.clip((self._q - before) / 0.01, -1.0, 1.0)
         self.publish_state(NAMES, self._q, self._velocity)
 

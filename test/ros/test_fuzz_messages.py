@@ -228,8 +228,7 @@ def test_joint_states(shared_system):
     # What we published ourselves may still be on its way to the node.
     end, states = monotonic() + 20.0, []
     while states[-2:] != ['reached', 'reached'] and monotonic() < end:
-        states += [probe.final(probe.send_joints(q))['state']
-                   for q in ([0.1, *READY[1:]], READY)]
+        states += [probe.final(probe.send_joints(q))['state'] for q in ([0.1, *READY[1:]], READY)]
     assert states[-2:] == ['reached', 'reached'], probe.statuses[-1]
 
 

@@ -349,8 +349,7 @@ def test_pointing_goals(arm):
     """Reached with whatever turn about z: that is no error, and another turn is there already."""
     for k, turn in enumerate((0.0, 2.0)):
         R = pin.Quaternion(np.array(DOWN)).matrix() @ pin.exp3(np.array([0.0, 0.0, turn]))
-        answer = arm.final(arm.send_goal('pointing', PoseStamped(
-            pose=pose((0.45, 0.1, 0.4), R))))
+        answer = arm.final(arm.send_goal('pointing', PoseStamped(pose=pose((0.45, 0.1, 0.4), R))))
         assert answer['state'] == 'reached', answer
         assert answer['reason'] == ('ALREADY_THERE' if k else 'REACHED')
         there = tip(latest(arm))

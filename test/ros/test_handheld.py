@@ -136,8 +136,7 @@ def off(T, position, rotation):
 
 def rests_at(arm, goal):
     """Return whether the arm rests there: it may come by before, when frames were late."""
-    return off(tip(latest(arm)), *goal) < 1e-3 \
-        and np.abs(arm.states[-1][1].velocity).max() < 0.01
+    return off(tip(latest(arm)), *goal) < 1e-3 and np.abs(arm.states[-1][1].velocity).max() < 0.01
 
 
 def test_the_tip_follows_the_hand(arm, headset):

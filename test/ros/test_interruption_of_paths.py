@@ -17,8 +17,7 @@ HERE = tip(READY).translation
 @pytest.fixture(params=[False, True], ids=['from measured', 'from desired'])
 def controller(request, arm):
     """Let it begin where the lagging arm is measured, or where it was commanded."""
-    arm.change('/sim_controller', interpolate_from_desired_state=request.param,
-               following__lag=0.1)
+    arm.change('/sim_controller', interpolate_from_desired_state=request.param, following__lag=0.1)
 
 
 @pytest.mark.fault('goals', 'in motion, a goal whose trajectory has hundreds of points',

@@ -32,8 +32,7 @@ TOOL_RPY = [0.9, -0.4, 0.7]
 # On a busy machine cycles are late, and the joints begin to stop, each by itself.
 OFF_PATH_M, OFF_PATH_RAD = 2e-2, 5e-2
 JOINT_JOG = joint_jog_type()
-needs_control_msgs = pytest.mark.skipif(
-    JOINT_JOG is None, reason=NOT_BUILT)
+needs_control_msgs = pytest.mark.skipif(JOINT_JOG is None, reason=NOT_BUILT)
 
 
 @pytest.fixture

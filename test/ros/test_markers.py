@@ -165,8 +165,7 @@ def test_a_goal_that_is_refused_is_red(system, eyes):
     assert not eyes.there('path') and not eyes.there('ghost')
     system.change('/ik_node', motion__straight=True)
     answer = system.final(system.send(HERE.translation + [0.9, 0.0, 0.0]))
-    eyes.see(lambda: eyes.there('reason')
-             and text(eyes.there('reason')[0]) == answer['message'])
+    eyes.see(lambda: eyes.there('reason') and text(eyes.there('reason')[0]) == answer['message'])
     assert np.allclose(place(eyes.there('goal')[3]).translation,
                        HERE.translation + [0.9, 0.0, 0.0])
     path = path_of(pose(HERE.translation + [0.0, 0.0, 0.9]))
@@ -188,8 +187,7 @@ def test_a_goal_that_fails_is_red(system, eyes):
     system.change('/ik_node', watch__settle_timeout=0.3)
     answer = system.final(system.send_joints([0.3, *READY[1:]]))
     assert answer['state'] == 'failed'
-    eyes.see(lambda: eyes.there('reason')
-             and text(eyes.there('reason')[0]) == answer['message'])
+    eyes.see(lambda: eyes.there('reason') and text(eyes.there('reason')[0]) == answer['message'])
     assert colour(eyes.there('goal')[3]) == 'red'
     assert not eyes.there('path') and not eyes.there('ghost')
     system.wait(lambda: eyes.ghosts and not eyes.ghosts[-1].name)

@@ -28,8 +28,7 @@ action = pytest.importorskip('control_msgs.action', reason=NOT_BUILT)
 if not hasattr(action, 'ExecuteMotionPrimitiveSequence'):
     pytest.skip('control_msgs has no ExecuteMotionPrimitiveSequence here', allow_module_level=True)
 Sequence, Primitive = action.ExecuteMotionPrimitiveSequence, msg.MotionPrimitive
-PTP, LIN, CIRC = (Primitive.LINEAR_JOINT, Primitive.LINEAR_CARTESIAN,
-                  Primitive.CIRCULAR_CARTESIAN)
+PTP, LIN, CIRC = (Primitive.LINEAR_JOINT, Primitive.LINEAR_CARTESIAN, Primitive.CIRCULAR_CARTESIAN)
 INVALID, NOT_DONE = Sequence.Result.INVALID_GOAL, -4
 AWAY = np.add(READY, [0.5, 0.1, 0.0, 0.2, 0.1, 0.0])
 BEGIN = tip(READY).translation

@@ -22,8 +22,7 @@ DOWN = [-0.3, 0.1, 0.2, 0.0, 0.7, 0.1]
 
 def group_state(name, q, names=NAMES):
     """Return a group state of an SRDF."""
-    joints = ''.join(f'<joint name="{joint}" value="{value}"/>'
-                     for joint, value in zip(names, q))
+    joints = ''.join(f'<joint name="{joint}" value="{value}"/>' for joint, value in zip(names, q))
     return f'<group_state name="{name}" group="arm">{joints}</group_state>'
 
 

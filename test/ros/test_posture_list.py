@@ -111,8 +111,7 @@ def test_every_branch_is_judged(system):
     # From beside it the direct motion is free, and takes as long as the limits demand.
     beside = np.array(chosen[0]['q'].split(), dtype=float) + 0.05
     assert system.final(system.send_joints(beside))['state'] == 'reached'
-    values, sentence, _ = next(each for each in listed(system, T)
-                               if each[0]['chosen'] == 'true')
+    values, sentence, _ = next(each for each in listed(system, T) if each[0]['chosen'] == 'true')
     # Every joint moves by 0.05 rad, in four phases of the jerk limit.
     fastest = 4.0 * (0.05 / (2.0 * 200.0)) ** (1.0 / 3.0)
     assert float(values['duration_s']) == pytest.approx(fastest, abs=2e-3)

@@ -191,8 +191,7 @@ def test_a_plan_equals_the_motion_of_its_goal(system, eyes, straight):
     eyes.see(lambda: eyes.there('path'))
     points = line(eyes.there('path')[0])
     duration, length = [float(part.split()[0]) for part in response.message.split(', ')]
-    assert length == pytest.approx(np.linalg.norm(np.diff(points, axis=0), axis=1).sum(),
-                                   abs=1e-3)
+    assert length == pytest.approx(np.linalg.norm(np.diff(points, axis=0), axis=1).sum(), abs=1e-3)
     off = off_line(points, HERE.translation, end).max()
     assert off < 1e-4 if straight else off > 1e-3
     assert not system.trajectories and not system.statuses
@@ -202,8 +201,7 @@ def test_a_plan_equals_the_motion_of_its_goal(system, eyes, straight):
     assert seconds(system.trajectories[0].points[-1].time_from_start) \
         == pytest.approx(float(answer['duration_s']), abs=0.02)
     tips = np.array([tip(positions_of(message)).translation for _, message in system.states])
-    assert np.min([off_line(tips, a, b) for a, b in zip(points, points[1:])],
-                  axis=0).max() < 5e-4
+    assert np.min([off_line(tips, a, b) for a, b in zip(points, points[1:])], axis=0).max() < 5e-4
     response = eyes.plan()
     assert (response.success, response.message) == (False, 'the arm is there already')
 
@@ -235,6 +233,5 @@ def test_no_plan_to_an_unreachable_pose(system, eyes):
     system.change('/ik_node', motion__straight=True)
     response = eyes.plan()
     assert not response.success and '% of its length' in response.message
-    eyes.see(lambda: eyes.there('reason')
-             and text(eyes.there('reason')[0]) == response.message)
+    eyes.see(lambda: eyes.there('reason') and text(eyes.there('reason')[0]) == response.message)
     assert not system.trajectories

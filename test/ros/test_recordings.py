@@ -103,8 +103,7 @@ def send_all(system):
     final(system.send_goal('path', path_of(pose(tcp), end)))
     end.position.x = 4.0
     final(system.send_goal('path', path_of(pose(tcp), end)), 'rejected')
-    final(system.send_goal('arc', PoseArray(
-        poses=[pose(tcp + [0.03, -0.05, 0.0]), pose(tcp)])))
+    final(system.send_goal('arc', PoseArray(poses=[pose(tcp + [0.03, -0.05, 0.0]), pose(tcp)])))
     # While the arm moves, and it pauses.
     assert system.set_parameters('/ik_node', {'motion.velocity_scale': 0.15}).successful
     away = system.send_joints([-1.2, *READY[1:]])

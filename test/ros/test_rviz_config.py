@@ -113,8 +113,7 @@ def view(request, tmp_path_factory, recorded):
         String(data=ARM.read_text()))
     with ExitStack() as stack:
         stack.callback(publisher.destroy_node)
-        stack.enter_context(process('sim_controller', folder, {
-            'initial_positions': READY}, remap))
+        stack.enter_context(process('sim_controller', folder, {'initial_positions': READY}, remap))
         stack.enter_context(process(
             'ik_node', folder, {'frame_prefix': prefix} if prefix else {}, remap))
         if find_spec('interactive_markers'):

@@ -17,8 +17,7 @@ NO_OTHERS = SimpleNamespace(period=1.0, look=lambda: False, warn=lambda: None)
 
 def test_a_goal_waits_for_earlier_scene_changes(probe, monkeypatch):
     """Not for what comes later, and not for ever."""
-    changes = SceneChanges(probe, SimpleNamespace(robot=None), None, None,
-                           None, None, NO_OTHERS)
+    changes = SceneChanges(probe, SimpleNamespace(robot=None), None, None, None, None, NO_OTHERS)
     before, after = GoalTask(1, Time()), GoalTask(2, Time())
     assert not changes.waits(before)
     changes._count += 1  # a message whose scene is being made
@@ -37,8 +36,7 @@ def test_braking_is_tried_until_it_is_possible(probe):
     active, possible = object(), [False, False, True]
     motion = SimpleNamespace(motion_to_recheck=active,
                              brake_before=lambda _contact: possible.pop(0))
-    changes = SceneChanges(probe, SimpleNamespace(robot=None), None, motion,
-                           None, None, NO_OTHERS)
+    changes = SceneChanges(probe, SimpleNamespace(robot=None), None, motion, None, None, NO_OTHERS)
     changes._meets = active, None
     changes._timer.reset()
     changes._brake()

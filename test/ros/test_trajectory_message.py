@@ -48,8 +48,7 @@ def test_others_are_sent_as_they_are(duration, stamp):
 
 
 NUMBERS = st.floats(allow_nan=False)
-NAMES_IN_MESSAGES = st.text(
-    st.characters(exclude_characters='\0', exclude_categories=('Cs',)))
+NAMES_IN_MESSAGES = st.text(st.characters(exclude_characters='\0', exclude_categories=('Cs',)))
 
 
 @given(names=st.lists(NAMES_IN_MESSAGES, min_size=1, max_size=8),

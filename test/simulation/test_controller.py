@@ -178,8 +178,7 @@ def quintic_from(q, qd, qdd, T):
 @pytest.mark.parametrize('from_desired', [False, True])
 def test_preemption(from_desired):
     """A new path starts from the measured state, or from the last command with acceleration."""
-    simulated = controller(options=ControllerOptions(
-        interpolate_from_desired_state=from_desired))
+    simulated = controller(options=ControllerOptions(interpolate_from_desired_state=from_desired))
     simulated.offer(MOVING, NOW)
     _, states = run(simulated, NOW, NOW + 0.3)
     last = states[-1]  # measured at NOW + 0.29, where the command for NOW + 0.3 was made

@@ -39,8 +39,7 @@ def tasks(name, kind, count, start=0):
     """Return reachable goals of a kind, each with a random seed."""
     _, poses = reachable(name, start + count)
     seeds = robots.random_postures(robots.chain(name), start + count, 12)
-    return [(Goal(T, TOLERANCES[kind]), seed)
-            for T, seed in zip(poses[start:], seeds[start:])]
+    return [(Goal(T, TOLERANCES[kind]), seed) for T, seed in zip(poses[start:], seeds[start:])]
 
 
 def pull(chain, q, preferred, gains=1.0):

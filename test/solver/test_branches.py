@@ -213,8 +213,7 @@ def test_max_jump(name, select):
     for T, seed in zip(reachable(name, 100)[1], robots.random_postures(chain, 100, 64)):
         result = one.solve(T, seed)
         outcomes.add(result.status)
-        close = [posture for posture in solver(name).solve_all(T, seed)
-                 if posture.distance <= 1.5]
+        close = [posture for posture in solver(name).solve_all(T, seed) if posture.distance <= 1.5]
         assert_inside(name, result.q)
         assert max(errors_of(name, T, result.q)) <= 1e-6
         assert result.success == bool(close) == (result.distance <= 1.5)

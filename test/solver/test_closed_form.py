@@ -266,8 +266,7 @@ def test_the_branches_of_an_offset_wrist(text, share):
             assert np.abs(T_found - T).max() < 3e-6
             assert all(apart(posture.q, other.q) > 1e-5 for other in found[:k])
         others = [q, *branches.searched_solutions(every._query(*every._pack(T, at)), None)]
-        missed += sum(min(apart(other, posture.q) for posture in found) > SAME
-                      for other in others)
+        missed += sum(min(apart(other, posture.q) for posture in found) > SAME for other in others)
         known += len(others)
         beside = q + rng.uniform(-0.1, 0.1, 6)
         way = np.linalg.norm(nearest.solve(T, beside).q - beside)

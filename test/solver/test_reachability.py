@@ -153,8 +153,7 @@ def test_the_error_of_a_goal_is_that_of_the_solver():
         goal = Goal(T, tolerance, ('tip', 'base')[k % 2])
         result = solver.solve(goal, READY)
         error = goal.error(result.T_base_tip)
-        assert error == pytest.approx((result.position_error, result.orientation_error),
-                                      abs=2e-6)
+        assert error == pytest.approx((result.position_error, result.orientation_error), abs=2e-6)
         errors.append(max(error))
     assert sum(error < 1e-6 for error in errors) > 20
     assert sum(error > 1e-2 for error in errors) > 5

@@ -181,8 +181,7 @@ def test_about_the_least(name):
             least = oracle(name, T, starts)
             remedy = found.get(kind)
             if np.isfinite(least) or remedy is not None:
-                ours = np.inf if remedy is None else \
-                    remedy.size if kind is Shift else remedy.angle
+                ours = np.inf if remedy is None else remedy.size if kind is Shift else remedy.angle
                 margin = SHIFT_MARGIN_M + ROUNDED_M if kind is Shift \
                     else TURN_MARGIN_RAD + ROUNDED_RAD
                 total += 1

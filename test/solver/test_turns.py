@@ -59,8 +59,7 @@ def test_continuous_joints_have_no_false_limits():
     postures, poses = reachable('kinova', 100)
     far = 2.0 * np.pi * 40.0 * chain.continuous
     for T, q in zip(poses, postures):
-        result = solver('kinova').solve(T, q + far + 0.01 * ~chain.continuous
-                                        * (q < chain.middle))
+        result = solver('kinova').solve(T, q + far + 0.01 * ~chain.continuous * (q < chain.middle))
         assert_solves('kinova', T, result)
         assert np.abs(result.q - q - far)[chain.continuous].max() < np.pi + 1e-6
         assert np.isfinite(result.limit_margin)

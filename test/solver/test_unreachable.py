@@ -170,8 +170,7 @@ def test_a_joint_beyond_its_limit(name):
 
 def test_a_prismatic_joint_beyond_its_limit():
     """The joint is named as at its limit; only revolute joints are tried without limits."""
-    chain, reference = robots.skew_chain(), \
-        robots.Reference(robots.SKEW)
+    chain, reference = robots.skew_chain(), robots.Reference(robots.SKEW)
     q = np.array([0.3, 0.7, 0.4, -0.5])  # 'slide' ends at 0.6
     T = reference.pose('base', 'tip', robots.skew_positions(q))
     result = Solver(chain, **PATIENT).solve(T, q)
@@ -246,8 +245,7 @@ def test_metres_per_radian_decides_which_pose_is_nearest():
     """The answer for each weight is the nearest by that weight."""
     differ = 0
     for T in hopeless('ur5', 30):
-        light, heavy = (solver('ur5', metres_per_radian=length).solve(T)
-                        for length in (0.05, 2.0))
+        light, heavy = (solver('ur5', metres_per_radian=length).solve(T) for length in (0.05, 2.0))
         if light.success or heavy.success:
             continue
         distance = {length: [np.hypot(result.position_error, length * result.orientation_error)

@@ -82,8 +82,7 @@ def test_the_conditions_of_lagrange_hold():
 @pytest.mark.parametrize('name', ['panda', 'skew'])
 def test_the_curvature_of_the_deviations(name, frame):
     """By central differences of the exact Jacobian, at the goal; also of a slide and mimics."""
-    chain = robots.skew_chain() if name == 'skew' \
-        else robots.chain(name)
+    chain = robots.skew_chain() if name == 'skew' else robots.chain(name)
     rng = np.random.default_rng(4)
     for q in robots.random_postures(chain, 3, 9):
         task = Task(chain, Goal(np.eye(4), frame=frame), 0.3)
@@ -95,8 +94,7 @@ def test_the_curvature_of_the_deviations(name, frame):
                           ClassicOptions())
         mu = rng.normal(size=4)
         step = 1e-5 * np.eye(chain.n)
-        expected = [(problem.at(q + d).J.T @ mu - problem.at(q - d).J.T @ mu) / 2e-5
-                    for d in step]
+        expected = [(problem.at(q + d).J.T @ mu - problem.at(q - d).J.T @ mu) / 2e-5 for d in step]
         assert curvature(problem, problem.at(q), mu) == pytest.approx(np.array(expected), abs=1e-8)
 
 

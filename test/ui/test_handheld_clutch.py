@@ -130,8 +130,7 @@ def test_ways_add_up(moves):
     for shift, R in moves:
         R = Rotation.from_rotvec(0.1 * Rotation.from_matrix(R).as_rotvec() / pi).as_matrix()
         T = hand.move(shift, R)
-    one = straight.clutch._grasp.target(
-        HandSample(0.0, hand.position, hand.rotation, True))
+    one = straight.clutch._grasp.target(HandSample(0.0, hand.position, hand.rotation, True))
     assert np.allclose(T, one)
 
 

@@ -206,8 +206,7 @@ def test_another_frame_turns_the_axes():
     way = there(ARM, states)[-1] - tip(ARM, HOMES[ARM])[:3, 3]
     assert way[1] > 0.08 and np.abs(way[[0, 2]]).max() < 3e-4
     _, states, _ = jogged(ARM, JogCommand(0.1 * X, R, in_tip=True), 1.0)
-    way = tip(ARM, HOMES[ARM])[:3, :3].T @ (
-        there(ARM, states)[-1] - tip(ARM, HOMES[ARM])[:3, 3])
+    way = tip(ARM, HOMES[ARM])[:3, :3].T @ (there(ARM, states)[-1] - tip(ARM, HOMES[ARM])[:3, 3])
     assert way[1] > 0.08 and np.abs(way[[0, 2]]).max() < 3e-4
 
 

@@ -141,8 +141,7 @@ def test_a_path_stops_at_its_corners_and_a_blend_does_not():
         assert np.linalg.norm(poses[k, :3, 3] - corner[:3, 3]) < 1e-6
         assert np.abs(qd[k]).max() < 1e-9
     for k, (a, b) in enumerate(zip([T, *corners[:-1]], corners)):
-        near = [pose for pose in poses
-                if checker.off_line([pose], a, b)[0] < 1e-4]
+        near = [pose for pose in poses if checker.off_line([pose], a, b)[0] < 1e-4]
         assert len(near) > 10, k
 
     radius = 0.02

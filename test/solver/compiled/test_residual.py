@@ -79,7 +79,6 @@ def test_the_residual_of_a_whole_pose():
     _, poses = reachable('ur5', 40)
     for T_goal, T in zip(poses[:20], poses[20:]):
         errors, e, _ = evaluate(T_goal, T, [0.0] * 6 + [EXACT_POSE], 0.7)
-        twist = np.concatenate([T_goal[:3, 3] - T[:3, 3],
-                                pin.log3(T_goal[:3, :3] @ T[:3, :3].T)])
+        twist = np.concatenate([T_goal[:3, 3] - T[:3, 3], pin.log3(T_goal[:3, :3] @ T[:3, :3].T)])
         assert np.abs(e - np.repeat([1.0, 0.7], 3) * twist).max() < 1e-9
         assert errors == pytest.approx((np.linalg.norm(twist[:3]), np.linalg.norm(twist[3:])))
