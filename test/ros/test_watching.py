@@ -282,10 +282,11 @@ def test_a_goal_where_a_paused_arm_stands(arm):
                    'it can be stopped, and keeps the limits it began with')
 def test_limits_lowered_during_a_motion(arm):
     """It can be stopped, and the ramp replaced by a goal: what moves keeps the limits it had."""
-    under_way(arm, [2.0, *READY[1:]])
+    stamp = under_way(arm, [2.0, *READY[1:]])
     arm.change(NODE, motion__acceleration_limits=[0.5], motion__velocity_scale=0.05)
     response = arm.call(arm.stop)
     assert response.success and 'at rest' in response.message, response
+    assert arm.final(stamp)['reason'] == 'STOPPED' and 'leapt' not in arm.node.output
     arm.wait(lambda: arm.states[-1][1].velocity[0] < 0.9 * max(
         message.velocity[0] for _, message in arm.states[-50:]))
     response = arm.call(arm.stop)
