@@ -7,6 +7,7 @@ from math import inf
 
 from geometry_oracle import model_of
 from motion_checker import path_of, states_at
+from motions import at_rest, limits_of
 import numpy as np
 import pytest
 import robots
@@ -29,7 +30,6 @@ from ik_node.motion.constrained.rows import (
 )
 from ik_node.motion.constrained_motion import nearest_kept, plan_constrained, require_kept
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
-from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import validate
 
@@ -149,9 +149,9 @@ def test_what_is_proved_is_kept_at_every_instant(kind):
     assert proved >= 5 and stay >= 5
 
 
-def limits_of(chain):
-    ones = np.ones(chain.n)
-    return MotionLimits(chain.lower, chain.upper, 2.0 * ones, 8.0 * ones, 80.0 * ones)
+def limits(chain):
+    """Return limits that are high enough for short motions."""
+    return limits_of(chain, 2.0, 8.0, 80.0)
 
 
 @cache
@@ -165,7 +165,7 @@ def kept_postures(name, constraint, model, seed):
     """Yield random free postures within a constraint."""
     chain = robots.chain(name)
     for q in robots.random_postures(chain, 10_000, seed):
-        near = nearest_kept(chain, [constraint], np.clip(q, -np.pi, np.pi), limits_of(chain))
+        near = nearest_kept(chain, [constraint], np.clip(q, -np.pi, np.pi), limits(chain))
         if near is not None and (model is None or model.check_many(near[None])[0]):
             yield near
 
@@ -189,17 +189,16 @@ def require_kept_by_pinocchio(name, constraints, trajectory):
 def test_the_tool_stays_level(name):
     """Random motions among themselves are free, keep their limits, and the tool level."""
     model, chain, planned = model_of(name, 0.001), robots.chain(name), 0
-    constraint, limits = level(name), limits_of(chain)
+    constraint, allowed = level(name), limits(chain)
     postures = kept_postures(name, constraint, model, 11)
     for _ in range(6):
         begin, end = next(postures), next(postures)
         try:
-            trajectory = plan_constrained(chain, model, [constraint], StartState.from_state(
-                MotionState.at_rest(begin)), end[None], limits, PERIOD_S)
+            trajectory = plan_constrained(chain, model, [constraint], at_rest(begin), end[None], allowed, PERIOD_S)
         except ConstraintError:
             continue
         planned += 1
-        validate(trajectory, limits)
+        validate(trajectory, allowed)
         np.testing.assert_allclose(trajectory.end, end, atol=1e-9)
         require_kept_by_pinocchio(name, [constraint], trajectory)
         assert model.check_many(each_step(trajectory)).all()
@@ -220,14 +219,13 @@ def test_the_tip_slides_in_a_plane_and_along_a_line():
         goal = T.copy()
         goal[:3, 3] += shift
         q_end = solved(chain, goal, Q_LEVEL)
-        trajectory = plan_constrained(chain, None, [constraint], StartState.from_state(
-            MotionState.at_rest(Q_LEVEL)), q_end[None], limits_of(chain), PERIOD_S)
+        trajectory = plan_constrained(chain, None, [constraint], at_rest(Q_LEVEL), q_end[None], limits(chain), PERIOD_S)
         require_kept_by_pinocchio('ur5', [PathConstraint(frame, position=tuple(
             max(width, EXACT_WIDTH) for width in free))], trajectory)
         with pytest.raises(ConstraintError, match='of the position is outside by .* mm after'):
             require_kept(chain, [constraint], plan_point_to_point(
-                chain.joint_names, StartState.from_state(MotionState.at_rest(Q_LEVEL)), q_end,
-                limits_of(chain), PERIOD_S))
+                chain.joint_names, at_rest(Q_LEVEL), q_end,
+                limits(chain), PERIOD_S))
 
 
 def solved(chain, T_base_tip, q):
@@ -243,27 +241,25 @@ def test_a_start_outside_comes_in_and_never_farther_out():
     chain, constraint = robots.chain('ur5'), PathConstraint.upright(0.1, (0.0, 0.0, -1.0))
     begin = Q_LEVEL + [0.0, 0.0, 0.0, 0.35, 0.0, 0.0]
     end = Q_LEVEL + [0.9, 0.0, 0.0, 0.0, 0.0, 0.0]
-    trajectory = plan_constrained(chain, None, [constraint], StartState.from_state(
-        MotionState.at_rest(begin)), end[None], limits_of(chain), PERIOD_S)
+    trajectory = plan_constrained(chain, None, [constraint], at_rest(begin), end[None], limits(chain), PERIOD_S)
     tilts = [outside_at(constraint, forward_kinematics(chain, q)) for q in each_step(trajectory)]
     assert tilts[0] > 0.2 and tilts[-1] < 0.0
     assert (np.diff(np.maximum(tilts, 0.0)) < 1e-5).all()
     # The other way is refused: with by how much, and with a pose that is within.
     with pytest.raises(ConstraintError, match=r'the goal is outside of the path constraint: the '
                        r'tilt is outside by 14\.\d\d deg; the nearest pose within is \['):
-        plan_constrained(chain, None, [constraint], StartState.from_state(
-            MotionState.at_rest(end)), begin[None], limits_of(chain), PERIOD_S)
+        plan_constrained(chain, None, [constraint], at_rest(end), begin[None], limits(chain), PERIOD_S)
 
 
 def test_a_moving_arm_is_brought_to_rest_first_if_it_has_to():
     """The ramp is part of what is proved."""
     chain, constraint = robots.chain('ur5'), PathConstraint.upright(0.1, (0.0, 0.0, -1.0))
-    limits, zero = limits_of(chain), np.zeros(6)
+    allowed, zero = limits(chain), np.zeros(6)
     state = MotionState(Q_LEVEL, np.array([0.3, 0.0, 0.0, 0.0, 0.0, 0.2]), zero)
     end = Q_LEVEL + [1.8, 0.3, -0.5, 0.2, 0.0, 0.0]
     trajectory = plan_constrained(chain, None, [constraint], StartState.from_state(state),
-                                  end[None], limits, PERIOD_S)
-    validate(trajectory, limits)
+                                  end[None], allowed, PERIOD_S)
+    validate(trajectory, allowed)
     require_kept_by_pinocchio('ur5', [constraint], trajectory)
     np.testing.assert_allclose(trajectory.end, end, atol=1e-9)
 
@@ -278,14 +274,12 @@ def test_it_goes_round_a_post():
     scene.add_box('post', (0.08, 0.08, 0.5), T_post)
     model = model_of('ur5', 0.005).with_objects(scene.bodies)
     end = Q_LEVEL + [1.4, 0.0, 0.0, 0.0, 0.0, 0.0]
-    trajectory = plan_constrained(chain, model, [constraint], StartState.from_state(
-        MotionState.at_rest(Q_LEVEL)), end[None], limits_of(chain), PERIOD_S)
+    trajectory = plan_constrained(chain, model, [constraint], at_rest(Q_LEVEL), end[None], limits(chain), PERIOD_S)
     require_kept_by_pinocchio('ur5', [constraint], trajectory)
     assert model.check_many(each_step(trajectory)).all()
     with pytest.raises(TrajectoryError, match="'post'") as caught:
-        plan_constrained(chain, model, [constraint], StartState.from_state(
-            MotionState.at_rest(Q_LEVEL)), (Q_LEVEL + [0.7, 0, 0, 0, 0, 0])[None],
-            limits_of(chain), PERIOD_S)
+        plan_constrained(chain, model, [constraint], at_rest(Q_LEVEL), (Q_LEVEL + [0.7, 0, 0, 0, 0, 0])[None],
+            limits(chain), PERIOD_S)
     assert caught.value.reason is Reason.COLLISION
 
 
@@ -298,8 +292,7 @@ def test_constraints_that_exclude_each_other():
     both = [PathConstraint(T, position=(inf, inf, 0.01)) for T in (there, apart)]
     with pytest.raises(ConstraintError, match='z of the position is outside by 190.0 mm; no '
                                               'posture near it is within'):
-        plan_constrained(chain, None, both, StartState.from_state(
-            MotionState.at_rest(Q_LEVEL)), Q_LEVEL[None], limits_of(chain), PERIOD_S)
+        plan_constrained(chain, None, both, at_rest(Q_LEVEL), Q_LEVEL[None], limits(chain), PERIOD_S)
 
 
 @pytest.mark.parametrize('fields, sentence', [
