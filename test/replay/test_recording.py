@@ -140,10 +140,10 @@ def log():
     upright = PathConstraint.upright(0.05, T_left[2, :3])
     box = PathConstraint(T_left, (0.5, np.inf, 0.3), (0.4, 0.4, np.inf), 'xyz', distance=2.0)
     level = LEFT + np.array([0.8, 0.0, 0.0, 0.0, 0.0, 0.0])
-    assert attempted(WithinRequest(DirectRequest(resting(LEFT), level, allowed, PERIOD_S),
+    assert attempted(WithinRequest(DirectRequest(at_rest(LEFT), level, allowed, PERIOD_S),
                                    (upright, box)), solver, log) is not None
     assert attempted(WithinRequest(blocked, (upright,)), solver, log) is None
-    assert attempted(ConstrainedRequest(resting(LEFT), level, None, (upright,), allowed, PERIOD_S,
+    assert attempted(ConstrainedRequest(at_rest(LEFT), level, None, (upright,), allowed, PERIOD_S,
                                         Rounds()), solver, log) is not None
     moving = StartState.from_motion(motion, 0.1, 0.05)
     assert len(moving.states) and attempted(replace(blocked, start=moving, q_goal=LEFT),
@@ -155,8 +155,8 @@ def log():
     part = answered(PathRequest(at_rest(LEFT), (T_right,), allowed, options), solver, log)
     assert part.interruption is not None
     assert attempted(PathRequest(moving, (T_post,), allowed, PathOptions()), solver, log) is None
-    assert attempted(PathRequest(resting(LEFT), (near,), allowed, PathOptions(), (upright,)), solver,
-                     log) is not None
+    assert attempted(PathRequest(at_rest(LEFT), (near,), allowed, PathOptions(), (upright,)),
+                     solver, log) is not None
     between = near.copy()
     between[:3, 3] += 0.01, 0.0, 0.0
     arc = PathRequest(at_rest(LEFT), ArcPoses(T_left, between, near), allowed, options)
