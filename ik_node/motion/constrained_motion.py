@@ -262,10 +262,15 @@ def _timed(chain: Chain, nodes: np.ndarray, limits: MotionLimits, period: float)
     return timed_trajectory(path, limits, period, chain.joint_names)[0]
 
 
+def some_constraint(chain: Chain) -> PathConstraint:
+    """Return a constraint that a chain keeps in the middle of its limits."""
+    q = np.clip(chain.middle, chain.lower, chain.upper)
+    return PathConstraint(forward_kinematics(chain, q), position=(0.1,) * 3)
+
+
 def warm_up(chain: Chain, model: CollisionModel | None, limits: MotionLimits) -> None:
     """Load or compile all kernels of :func:`plan_constrained`, so that the first is not late."""
-    q = np.clip(chain.middle, chain.lower, chain.upper)
-    constraint = PathConstraint(forward_kinematics(chain, q), position=(0.1,) * 3)
+    q, constraint = np.clip(chain.middle, chain.lower, chain.upper), some_constraint(chain)
     start = StartState.from_state(MotionState.at_rest(q))
     trajectory = plan_point_to_point(chain.joint_names, start, q, limits, 0.1, chain)
     require_kept(chain, [constraint], trajectory)

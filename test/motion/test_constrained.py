@@ -36,6 +36,8 @@ from ik_node.motion.constrained.rows import (
 )
 from ik_node.motion.constrained_motion import nearest_kept, plan_constrained, require_kept
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
+from ik_node.motion.following.follower import Follower
+from ik_node.motion.following.jog import JogCommand
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import validate
 
@@ -336,3 +338,55 @@ def test_an_axis_that_is_none_is_refused(axis):
     """Of the tip, and of the base."""
     with pytest.raises(ConstraintError, match='an axis is three finite numbers'):
         PathConstraint.upright(0.1, axis)
+
+
+def followed(chain, feed, constraints, seconds=4.0, q=Q_LEVEL):
+    """Return the postures (k, n) of a follower at 100 Hz; `feed` is called before each cycle."""
+    made, found = Follower(chain, limits(chain), constraints=constraints), []
+    made.begin(MotionState.at_rest(q), 0.0)
+    for now in np.arange(0.01, seconds, 0.01):
+        feed(made, now)
+        found.append(made.step(now).state.q)
+        trajectory = made.trajectory(now)
+    return np.array(found), trajectory
+
+
+@pytest.mark.parametrize('constraint', [
+    {'tilt': 0.05, 'T_tip_point': np.diag([1.0, -1.0, -1.0, 1.0])}, {'position': (inf, inf, 5e-3)},
+    {'distance': 0.05}])
+@pytest.mark.parametrize('jogs', [False, True])
+def test_streams_and_jogs_stay_within(constraint, jogs):
+    """A target that leads out is followed as far as it goes: along the bound, never across it."""
+    chain = robots.chain('ur5')
+    T = forward_kinematics(chain, Q_LEVEL)
+    frame = np.eye(4)
+    frame[:3, 3] = T[:3, 3]
+    constraint = PathConstraint(frame, **constraint)
+
+    def feed(made, now):
+        if jogs:
+            made.jog(JogCommand(np.array([0.1, 0.1, 0.05, 0.3, 0.0, 0.0])
+                                * np.sign(np.sin(1.5 * now))), now)
+            return
+        goal = T.copy()
+        goal[:3, 3] += 0.1 * np.sin(now), 0.15 * (1.0 - np.cos(now)), 0.08 * np.sin(2.0 * now)
+        goal[:3, :3] = goal[:3, :3] @ Rotation.from_euler('x', 0.3 * np.sin(1.5 * now)).as_matrix()
+        made.feed(goal, now, now)
+
+    free, _ = followed(chain, feed, ())
+    assert outside_at(constraint, poses_of(chain, free)).max() > 3e-3
+    kept, trajectory = followed(chain, feed, (constraint,))
+    assert outside_at(constraint, poses_of(chain, kept)).max() < 1e-6
+    assert outside_at(constraint, poses_of(chain, each_step(trajectory))).max() < 1e-6
+    moved = np.abs(poses_of(chain, kept)[:, :3, 3] - T[:3, 3]).max()
+    assert moved > 0.015
+
+
+def test_a_stream_from_outside_comes_in():
+    """Never farther out; the tool is brought level by the target."""
+    chain, constraint = robots.chain('ur5'), PathConstraint.upright(0.1, (0.0, 0.0, -1.0))
+    begin, T = Q_LEVEL + [0.0, 0.0, 0.0, 0.35, 0.0, 0.0], forward_kinematics(chain, Q_LEVEL)
+    kept, _ = followed(chain, lambda made, now: made.feed(T, now, now), (constraint,), q=begin)
+    tilts = outside_at(constraint, poses_of(chain, kept))
+    assert tilts[0] > 0.2 and tilts[-1] < 0.0
+    assert (np.diff(np.maximum(tilts, 0.0)) < 1e-5).all()

@@ -222,12 +222,12 @@ class NearPairs(NamedTuple):
     multipliers: np.ndarray  # (R,), positive for pairs that are kept from coming nearer
 
 
-def near_pairs(n: int) -> NearPairs:
-    """Return room for the pairs of an arm of n joints; there are none yet."""
-    return NearPairs(np.zeros(1, dtype=np.int64), np.zeros(MAX_NEAR_PAIRS, dtype=np.int64),
-                     np.zeros(MAX_NEAR_PAIRS), np.zeros((MAX_NEAR_PAIRS, n)),
-                     np.zeros(MAX_NEAR_PAIRS), np.zeros((MAX_NEAR_PAIRS, n)),
-                     np.zeros(MAX_NEAR_PAIRS), np.zeros(MAX_NEAR_PAIRS))
+def near_pairs(n: int, more: int = 0) -> NearPairs:
+    """Return room for the pairs of an arm of n joints, and `more`; there are none yet."""
+    room = MAX_NEAR_PAIRS + more
+    return NearPairs(np.zeros(1, dtype=np.int64), np.zeros(room, dtype=np.int64), np.zeros(room),
+                     np.zeros((room, n)), np.zeros(room), np.zeros((room, n)), np.zeros(room),
+                     np.zeros(room))
 
 
 @compiled
@@ -262,14 +262,14 @@ def find_near_pairs(check, q, least, distances, near, work):
     count = 0
     for k in range(least.shape[0]):
         gap = distances[k] - least[k]
-        if gap > NEAR_GAP_M or count == gaps.shape[0] and gap >= gaps[count - 1]:
+        if gap > NEAR_GAP_M or count == MAX_NEAR_PAIRS and gap >= gaps[count - 1]:
             continue
-        i = min(count, gaps.shape[0] - 1)
+        i = min(count, MAX_NEAR_PAIRS - 1)
         while i > 0 and gaps[i - 1] > gap:
             gaps[i], numbers[i] = gaps[i - 1], numbers[i - 1]
             i -= 1
         gaps[i], numbers[i] = gap, k
-        count = min(count + 1, gaps.shape[0])
+        count = min(count + 1, MAX_NEAR_PAIRS)
     near.count[0] = count
     if count == 0:
         return

@@ -80,7 +80,7 @@ def certify_constraints(chain: Chain, constraints: Sequence[PathConstraint], beg
     work = constraint_work(rows, chain.table, chain.n)
     segment, t, excess = first_leaving(
         chain.table, rows, np.ascontiguousarray(lengths, dtype=float), c,
-        interval_work(chain.n), work)
+        SHORTEST_INTERVAL_S, interval_work(chain.n), work)
     if segment == NO_SEGMENT:
         return None
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
@@ -90,7 +90,7 @@ def certify_constraints(chain: Chain, constraints: Sequence[PathConstraint], beg
 
 
 @compiled
-def first_leaving(table, rows, lengths, c, intervals, work):
+def first_leaving(table, rows, lengths, c, shortest, intervals, work):
     """
     Find the first instant at which a row is not proved to be kept.
 
@@ -101,6 +101,8 @@ def first_leaving(table, rows, lengths, c, intervals, work):
     rows : ConstraintRows
     lengths : (k,) array
     c : (6, k, n) array
+    shortest : float
+        Half length (s) of an interval below which what is not decided counts as not kept.
     intervals : IntervalWork
     work : ConstraintWork
 
@@ -133,7 +135,7 @@ def first_leaving(table, rows, lengths, c, intervals, work):
                     for j in range(allowed.shape[0]):
                         allowed[j] = min(allowed[j], max(work.values[j], 0.0) + SLACK)
                     continue
-                if verdict == NOT_KEPT or h < SHORTEST_INTERVAL_S or count + 2 > stack.shape[0]:
+                if verdict == NOT_KEPT or h < shortest or count + 2 > stack.shape[0]:
                     most = -np.inf
                     for j in range(allowed.shape[0]):
                         most = max(most, work.values[j])

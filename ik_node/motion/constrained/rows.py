@@ -32,6 +32,7 @@ from ik_node.motion.constrained.constraint import (
 LINEAR_ROW, TILT_ROW, ROTATION_ROW, DISTANCE_ROW = 0, 1, 2, 3
 INSET_SHARE = 0.1          # of a half-width, by which planned postures stay inside
 MAX_INSET = 0.01           # m or rad
+MAX_ROWS = 16              # of one constraint
 MAX_PROJECTION_STEPS = 40
 DAMPING_SHARE = 1e-6       # of the largest diagonal element, squared damping of a step
 MAX_STEP = 0.3             # rad or m of a joint in one step of a projection

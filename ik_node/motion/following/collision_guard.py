@@ -37,7 +37,13 @@ from ik_node.collision.distances.check import (
     place_parts,
 )
 from ik_node.collision.distances.model import CollisionModel
-from ik_node.collision.distances.sweeps import approach, find_near_pairs, NEAR_GAP_M, near_pairs
+from ik_node.collision.distances.sweeps import (
+    approach,
+    find_near_pairs,
+    NEAR_GAP_M,
+    near_pairs,
+    NearPairs,
+)
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.motion.following.brake import advance, bounds_of, state_after, stop_positions
 from ik_node.motion.following.commanded import Segment
@@ -211,13 +217,15 @@ class CollisionGuard:
         Where the arm is at the start: pairs that are nearer there than the margin, or overlap,
         may stay so, but once they are farther apart they have to remain so; also pairs that
         joints beside the arm may bring nearer as they move, so that the arm can give way.
+    near : NearPairs
+        Written by :meth:`look`; others may add to it.
 
     """
 
-    def __init__(self, model: CollisionModel, q: np.ndarray) -> None:
+    def __init__(self, model: CollisionModel, q: np.ndarray, near: NearPairs) -> None:
         self._model, self._pairs = model, model.pairs_from(q[None])
         self._wanted = model.margins + LEAVING_ROOM_M
-        self.near, self.pace = near_pairs(len(q)), 1.0
+        self.near, self.pace, self._count = near, 1.0, 0
         self._work = check_work(model.pairs)
         self._found, self._found_near = np.empty(len(self._wanted)), near_pairs(len(q))
         # It finds the directions in which pairs that overlap come apart soonest.
@@ -245,10 +253,11 @@ class CollisionGuard:
         """Find what the arm is near to at q (n,), which is changed."""
         find_near_pairs(self._pairs, q, self._allowed + SLIDING_ROOM_M, self._found,
                         self.near, self._work)
+        self._count = int(self.near.count[0])
 
     def held_by(self) -> Contact | None:
         """Return what the arm stands before or slides along, after a cycle; None if nothing."""
-        for i in range(self.near.count[0]):
+        for i in range(self._count):
             if self.near.gaps[i] < HELD_GAP_M and self.near.multipliers[i] > 0.0:
                 k = int(self.near.numbers[i])
                 return Contact(0.0, self._model.names_of(k), float(self._found[k]),

@@ -10,6 +10,7 @@ controller ends at rest, so that the arm stops within its limits if no other fol
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +25,8 @@ from ik_node.kinematics.kernels import pose_row
 from ik_node.model.chain import Chain
 from ik_node.model.joints import one_per_joint
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
+from ik_node.motion.constrained.constraint import PathConstraint
+from ik_node.motion.constrained.rows import MAX_ROWS
 from ik_node.motion.following.along_path import STRAIGHT_COURSE, TURNING_COURSE
 from ik_node.motion.following.collision_guard import CollisionGuard
 from ik_node.motion.following.commanded import (
@@ -32,6 +35,7 @@ from ik_node.motion.following.commanded import (
     nanoseconds,
     Segment,
 )
+from ik_node.motion.following.constraint_guard import ConstraintGuard
 from ik_node.motion.following.cycle import (
     CyclePlan,
     CycleTiming,
@@ -86,6 +90,8 @@ class Follower:
     collisions : CollisionModel, optional
         The arm slides along what it would come too near to, or stops before it, and goes on when
         the target leads elsewhere.
+    constraints : sequence of PathConstraint
+        Within which the arm stays, likewise; from outside of one it never goes farther out.
 
     Raises
     ------
@@ -94,12 +100,15 @@ class Follower:
 
     """
 
-    _compiled: ClassVar[set[bool]] = set()  # without a collision model, and with one
+    # With a collision model, and with constraints.
+    _compiled: ClassVar[set[tuple[bool, bool]]] = set()
 
     def __init__(self, chain: Chain, limits: MotionLimits,
                  options: FollowOptions = FollowOptions(),
-                 collisions: CollisionModel | None = None) -> None:
+                 collisions: CollisionModel | None = None,
+                 constraints: Sequence[PathConstraint] = ()) -> None:
         self.chain, self.options, self._collisions = chain, options, collisions
+        self._keeper = ConstraintGuard(chain, constraints) if constraints else None
         limits.require_positive()
         bias = one_per_joint(chain, options.bias, 'the bias')
         if (bias < 0.0).any():
@@ -126,7 +135,7 @@ class Follower:
         self._ramp_model = self._jog_model._replace(bias=np.zeros(chain.n))
         self._work = rates_work(chain.n, len(chain.table) - 1)
         self._course = course_work(chain.n)
-        self._nothing_near = near_pairs(chain.n)
+        self._near = near_pairs(chain.n, MAX_ROWS * len(constraints))
         self._report = CycleReport()  # of the last cycle
         self._jog, self._ramp = (
             JogCommands(options.timeout, options.gain, options.metres_per_radian,
@@ -137,7 +146,7 @@ class Follower:
 
     def _compile(self) -> None:
         """Compile or load all kernels before the first cycle, once per process."""
-        guarded = self._collisions is not None
+        guarded = self._collisions is not None, self._keeper is not None
         if guarded in self._compiled:
             return
         self._poses = PoseStream(self.options.timeout, self.options.memory)
@@ -222,7 +231,7 @@ class Follower:
 
     def _set_guard(self) -> None:
         self._guard = None if self._collisions is None \
-            else CollisionGuard(self._collisions, self._commanded.state[0])
+            else CollisionGuard(self._collisions, self._commanded.state[0], self._near)
 
     def halt(self) -> None:
         """Drop the target and the command: further cycles ramp down to rest."""
@@ -303,6 +312,7 @@ class Follower:
                               head - nanoseconds(MAX_CYCLE_S)))
         plan = CyclePlan(*np.zeros((2, self.chain.n)))
         report = contact = None
+        leaves = False
         duration = 1e-9 * (head - commanded.head)
         if self._jog.started:
             report = self._jog_cycle(self._jog, now, duration, plan)
@@ -316,12 +326,14 @@ class Follower:
         decision = Segment(commanded.head, self._model.limits, commanded.state, plan)
         if self._guard is not None:
             contact = self._guard.contact(decision)
-        if contact is None:
+        if contact is None and self._keeper is not None:
+            leaves = not self._keeper.kept(decision)
+        if contact is None and not leaves:
             commanded.append(decision)
             if report is not None and self._guard is not None:
                 contact = self._guard.held_by()
         commanded.advance(head)
-        return self._output(report if fresh else None, contact)
+        return self._output(report if fresh else None, contact, leaves)
 
     def _pose_cycle(self, now: float, duration: float, plan: CyclePlan) -> CycleReport:
         """Write the plan of a cycle towards the target of the stream; return the report."""
@@ -368,18 +380,24 @@ class Follower:
 
     def _look(self, duration: float) -> tuple[NearPairs, float]:
         """Return what the arm is near to when it reaches the rates of a cycle, and its pace."""
-        if self._guard is None:
-            return self._nothing_near, 1.0
+        guards = [each for each in (self._guard, self._keeper) if each is not None]
+        if not guards:
+            return self._near, 1.0
         q, qd, qdd = self._commanded.state
         look = time_to_rates(self.options.gain, duration) + 0.5 * duration
-        self._guard.look(q + look * (qd + 0.5 * look * qdd))
-        return self._guard.near, self._guard.pace
+        q_ahead = q + look * (qd + 0.5 * look * qdd)
+        self._near.count[0] = 0
+        if self._guard is not None:
+            self._guard.look(q_ahead.copy() if self._keeper is not None else q_ahead)
+        if self._keeper is not None:
+            self._keeper.look(q_ahead, self._near)
+        return self._near, min(each.pace for each in guards)
 
-    def _output(self, report: CycleReport | None,
-                contact: Contact | None = None) -> FollowerOutput:
+    def _output(self, report: CycleReport | None, contact: Contact | None = None,
+                leaves: bool = False) -> FollowerOutput:
         state = MotionState(*self._commanded.state)
         if report is not None:
-            return FollowerOutput(Phase.FOLLOWING, state, *report, contact)
+            return FollowerOutput(Phase.FOLLOWING, state, *report, contact, leaves)
         started = self._poses.started or self._jog.started
         return FollowerOutput(Phase.STALE if started else Phase.WAITING, state)
 

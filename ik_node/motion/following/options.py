@@ -94,6 +94,8 @@ class FollowerOutput:
     """Share of the desired speed that the velocity limits allow."""
     contact: Contact | None = None
     """What the motion to the target would touch; the arm slides along it, or stops before it."""
+    leaves: bool = False
+    """Whether the motion to the target would leave a path constraint; the arm stops before."""
 
 
 class CycleReport(NamedTuple):

@@ -138,6 +138,7 @@ class GoalConversion:
         """
         keeps = *robot.settings.keep, *plan.keeps
         if not keeps:
+            plan.constraints = ()
             return
         if q is None:
             q = self._arm.measured(robot).q

@@ -15,7 +15,7 @@ from rclpy.node import Node
 from ik_node.base.compilation import compilation_told
 from ik_node.base.errors import IkNodeError, Reason
 from ik_node.model.chain import Chain
-from ik_node.motion.constrained_motion import warm_up as load_constraints
+from ik_node.motion.constrained_motion import some_constraint, warm_up as load_constraints
 from ik_node.motion.detour import warm_up as load_detours
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.posture_report import warm_up as load_posture_reports
@@ -51,6 +51,8 @@ def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
         load_posture_reports(settings.solver, settings.planning)
     elif kernels is Kernels.CONSTRAINTS:
         load_constraints(chain, settings.solver.collisions, settings.planning)
+        Follower(chain, settings.planning, settings.following, settings.solver.collisions,
+                 (some_constraint(chain),))
     elif settings.solver.collisions is not None:
         if kernels is Kernels.DETOURS:
             load_detours(settings.solver.collisions, settings.planning)

@@ -100,7 +100,7 @@ class Session:
         return Follower(robot.chain, robot.settings.planning,
                         replace(robot.settings.following, look_ahead=self.lead,
                                 joins=self.stamped),
-                        robot.settings.solver.collisions)
+                        robot.settings.solver.collisions, self.task.plan.constraints)
 
     def renew(self, robot: Robot, lead: float, stamped: bool) -> None:
         """Continue with the present settings."""
@@ -265,6 +265,7 @@ class Stream:
         """Begin a session; return False if it has to wait."""
         robot, now, message = self._robot_slot.require(), monotonic(), sender.message
         self._preparation.require(Kernels.STREAMS)
+        self._keep(task, robot)
         message.read()  # refused before anything moves
         q, qd = self._arm.measured(robot)
         if not self._ready(now):
@@ -293,6 +294,12 @@ class Stream:
         self._session = session
         self._goals.under_way(task, 'follows the stream' if task.kind == STREAM_KIND else 'jogs')
         return True
+
+    def _keep(self, task: GoalTask, robot: Robot) -> None:
+        """Note what the tip is to keep; require the code for it."""
+        self._conversion.keep(task.plan, robot)
+        if task.plan.constraints:
+            self._preparation.require(Kernels.CONSTRAINTS)
 
     def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
                       now: float) -> Session:
@@ -348,6 +355,8 @@ class Stream:
         """Command the state at the look-ahead."""
         session, robot, now = self._session, self._robot_slot.require(), monotonic()
         if session.settings is not robot.settings and not session.task.final:
+            if session.settings.keep != robot.settings.keep:
+                self._keep(session.task, robot)
             session.renew(robot, self._lead(robot), self._stamped(robot))
             self._set_rate(session)
         stamp = None
@@ -375,6 +384,10 @@ class Stream:
                 f'the {session.task.kind} leads into a collision: the arm slides along it or '
                 f'stops before it, so that {first} and {second} come no nearer',
                 throttle_duration_sec=5.0)
+        if found.leaves:
+            self._node.get_logger().warning(
+                f'the {session.task.kind} leads out of its path constraint (motion.keep): the arm '
+                'stays within', throttle_duration_sec=5.0)
         if found.phase is Phase.FOLLOWING:
             session.last = found
         if found.phase is Phase.FOLLOWING or not found.state.rests:
