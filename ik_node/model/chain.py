@@ -243,6 +243,12 @@ def aligned(table: np.ndarray) -> np.ndarray:
     return table
 
 
+def is_aligned(table: np.ndarray) -> bool:
+    """Return whether the frames of a table (m + 1, 16) are as :func:`aligned` makes them."""
+    revolute = table[1:][table[1:, PRISMATIC_COLUMN] == 0.0]
+    return bool((revolute[:, [0, 1, 2, 3, 6]] == [1.0, 0.0, 0.0, 0.0, 0.0]).all())
+
+
 def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
     """
     Build the chain between two links of a tree.

@@ -4,7 +4,7 @@
 
 import numpy as np
 import robots
-from two_arms import MARGIN_M, model, oracle, TREE, TWO_ARMS
+from two_arms import LEFT, MARGIN_M, model, oracle, TREE, TWO_ARMS
 
 from ik_node import load_tree
 from ik_node.collision.bodies.links import arm_bodies
@@ -54,6 +54,18 @@ def test_distances_are_those_of_coal():
         assert free == (expected > among.margins).all()
         verdicts.add(free)
     assert verdicts == {True, False} and len(met) > 2
+
+
+def test_a_tree_of_one_tip():
+    """Its rows are one behind the other, as those of a chain, but not in aligned frames."""
+    tree = load_tree(TWO_ARMS, 'base_link', [LEFT])
+    alone = CollisionModel(tree, tree.tree, arm_bodies(tree.tree), margin=MARGIN_M)
+    judge = oracle(alone)
+    for q in robots.random_postures(tree, 12, 5):
+        expected = judge.distances(q)
+        found = np.array([alone.distance_of(k, q) for k in range(len(expected))])
+        apart = expected > 1e-5
+        assert np.abs(found - expected)[apart].max() < 3e-6
 
 
 def test_what_is_proved_is_free_and_what_is_refused_is_not():

@@ -33,6 +33,7 @@ from ik_node.collision.distances.distance import (
 from ik_node.kinematics.kernels import compiled, inner, joint_frames, small
 from ik_node.kinematics.tree.kinematic_tree import MovingFrames
 from ik_node.kinematics.tree.tree_kernels import tree_frames
+from ik_node.model.chain import is_aligned
 from ik_node.model.joint_space import JointSpace
 
 
@@ -119,8 +120,9 @@ def paired(moving: MovingFrames, shapes: Shapes, groups: Sequence[int],
 
 
 def _branching_parents(moving: MovingFrames) -> np.ndarray:
-    """Return the parents of the rows; empty for a serial chain, which is faster."""
-    serial = np.array_equal(moving.parents, np.arange(-1, len(moving.parents) - 1))
+    """Return the parents of the rows; empty for a serial chain of aligned frames, for speed."""
+    serial = np.array_equal(moving.parents, np.arange(-1, len(moving.parents) - 1)) \
+        and is_aligned(moving.table)
     return moving.parents[:0 if serial else None]
 
 
