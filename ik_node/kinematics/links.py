@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ik_node.base.errors import ParameterError, Reason, StateError
-from ik_node.base.se3 import inverse, pose, rotation_about, rotation_to_axis
+from ik_node.base.se3 import inverse, rotation_about
 from ik_node.base.text import quote
 from ik_node.kinematics.arguments import did_you_mean
 from ik_node.model.chain import aligned
 from ik_node.model.description.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES, Tree
+from ik_node.model.joints import BASE_ROW, TableRows
 
 SAME_PLACE = 1e-3  # m and rad, between two poses of a link
 
@@ -192,32 +193,18 @@ def link_path(tree: Tree, base_link: str, link: str, joint_names: tuple[str, ...
 
     """
     by_name = {joint.name: joint for joint in tree.joints}
-    names = list(joint_names)
-    rows = []
-    T = np.eye(4)
+    rows, row, T = TableRows(list(joint_names)), BASE_ROW, np.eye(4)
     for joint, down in path_between(tree, base_link, link):
         if not joint.placed:
             raise StateError(joint.fault, Reason.STATE_INCOMPLETE)
-        T_child_parent = inverse(joint.T_parent_joint)
-        if not joint.moves:
-            T = T @ (joint.T_parent_joint if down else T_child_parent)
-            continue
-        leader, factor, offset = leader_of(joint, by_name)
-        for loose in (joint, leader):
+        for loose in (joint, leader_of(joint, by_name)[0]) if joint.moves else ():
             if loose.type in MULTI_DOF_TYPES:
                 raise StateError(f'the joint {quote(loose.name)} is {loose.type.value}, so the '
                                  f'link {quote(link)} has no known pose in {quote(base_link)}; '
                                  'choose a link before it', Reason.STATE_INCOMPLETE)
-        if leader.name not in names:
-            names.append(leader.name)
-        A = pose(rotation_to_axis(joint.axis), np.zeros(3))
-        sign = 1.0 if down else -1.0
-        T = T @ joint.T_parent_joint @ A if down else T @ A
-        rows.append([*T[:3, :3].ravel(), *T[:3, 3], joint.type is JointType.PRISMATIC,
-                     names.index(leader.name), sign * factor, sign * offset])
-        T = A.T if down else A.T @ T_child_parent
-    rows.append([*T[:3, :3].ravel(), *T[:3, 3], 1.0, 0.0, 0.0, 0.0])
-    return LinkPath(link, aligned(rows), tuple(names[len(joint_names):]))
+        row, T = rows.cross(row, T, joint, down, by_name)
+    rows.add_tip(row, T)
+    return LinkPath(link, aligned(np.array(rows.table)), tuple(rows.names[len(joint_names):]))
 
 
 def _position(joint: Joint, by_name: dict[str, Joint],

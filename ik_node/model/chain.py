@@ -13,60 +13,22 @@ from dataclasses import dataclass, replace
 import difflib
 from functools import cached_property
 from math import atan2
-from typing import NamedTuple
 
 import numpy as np
 
 from ik_node.base.checks import is_pose, real_array
 from ik_node.base.errors import ChainError, ParameterError
-from ik_node.base.se3 import rotation_about, rotation_to_axis
+from ik_node.base.se3 import rotation_about
 from ik_node.base.text import quote, shown
 from ik_node.model.arm_search import find_arm, listed
-from ik_node.model.description.urdf import (
-    Joint,
-    JointType,
-    leader_of,
-    MULTI_DOF_TYPES,
-    require_usable,
-    Tree,
-)
-from ik_node.model.joint_space import JointSpace
+from ik_node.model.description.urdf import Joint, MULTI_DOF_TYPES, require_usable, Tree
+from ik_node.model.joint_space import JointSpace, read_only
+from ik_node.model.joints import BASE_ROW, TableRows
 
 # Columns of Chain.table after the offset, 12 numbers.
 PRISMATIC_COLUMN, COORDINATE_COLUMN, FACTOR_COLUMN, OFFSET_COLUMN = 12, 13, 14, 15
 Z_AXIS = np.array([0.0, 0.0, 1.0])
 MAX_TOOL_LENGTH_M = 10.0
-
-
-class Bounds(NamedTuple):
-    """The limits of a joint that leads: rad or m, and per s, s^2 and s^3."""
-
-    lower: float
-    upper: float
-    velocity: float
-    acceleration: float
-    jerk: float
-
-    @classmethod
-    def of(cls, joint: Joint) -> Bounds:
-        """Return the limits of a joint."""
-        return cls(*(getattr(joint, name) for name in cls._fields))
-
-    def followed_by(self, joint: Joint, factor: float, offset: float) -> Bounds:
-        """Return narrower ones, so that a joint that mimics the leader keeps its own, too."""
-        if factor == 0.0:
-            return self
-        own = Bounds.of(joint)
-        ends = sorted(((own.lower - offset) / factor, (own.upper - offset) / factor))
-        return Bounds(max(self.lower, ends[0]), min(self.upper, ends[1]),
-                      *(min(rate, other / abs(factor)) for rate, other in zip(self[2:], own[2:])))
-
-    def checked(self, leader: Joint) -> Bounds:
-        """Return these; raise ChainError if they leave the leader no range."""
-        if self.lower > self.upper:
-            raise ChainError(f'the joints that mimic {quote(leader.name)} leave it no range: '
-                             f'[{self.lower:g}, {self.upper:g}]')
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,40 +273,13 @@ def _path(tree: Tree, base_link: str, tip_link: str) -> list[Joint]:
 
 def _tabulate(tree: Tree, base_link: str, tip_link: str, path: list[Joint]) -> Chain:
     by_name = {joint.name: joint for joint in tree.joints}
-    leaders: list[Joint] = []
-    offsets, joints, factors = [], [], []
-    bounds: dict[str, Bounds] = {}
-    T = np.eye(4)
+    rows, row, T = TableRows(), BASE_ROW, np.eye(4)
     for joint in path:
-        T = T @ joint.T_parent_joint
-        if not joint.moves:
-            continue
-        leader, factor, offset = leader_of(joint, by_name)
-        if leader not in leaders:
-            leaders.append(leader)
-            bounds[leader.name] = Bounds.of(leader)
-        if leader is not joint:
-            bounds[leader.name] = bounds[leader.name].followed_by(joint, factor, offset)
-        A = np.eye(4)
-        A[:3, :3] = rotation_to_axis(joint.axis)
-        T = T @ A
-        offsets.append(np.concatenate([T[:3, :3].ravel(), T[:3, 3]]))
-        joints.append((int(joint.type is JointType.PRISMATIC), leaders.index(leader)))
-        factors.append((factor, offset))
-        T = A.T.copy()
-    offsets.append(np.concatenate([T[:3, :3].ravel(), T[:3, 3]]))
-    limits = np.array([bounds[leader.name].checked(leader) for leader in leaders])
-    chain = Chain(
-        base_link, tip_link, tuple(leader.name for leader in leaders),
-        **{name: limits[:, k].copy() for k, name in enumerate(Bounds._fields)},
-        continuous=np.isinf(limits[:, 0]) & np.isinf(limits[:, 1]),
-        revolute=np.array([leader.type is not JointType.PRISMATIC for leader in leaders]),
-        offsets=np.array(offsets), joints=np.array(joints, dtype=np.int64),
-        factors=np.array(factors), T_link_tool=np.eye(4))
-    if not all(np.isfinite(table).all() for table in (chain.offsets, chain.factors)):
-        raise ChainError(f'the offsets or mimic factors between {quote(base_link)} and '
-                         f'{quote(tip_link)} multiply to a number that is not finite')
-    for array in vars(chain).values():
-        if isinstance(array, np.ndarray):
-            array.setflags(write=False)
-    return chain
+        row, T = rows.cross(row, T, joint, True, by_name)
+    rows.add_tip(row, T)
+    limits = rows.limits(by_name)
+    table = rows.checked_table(f'{quote(base_link)} and {quote(tip_link)}')
+    return Chain(base_link, tip_link, tuple(rows.names), **read_only(
+        **limits, offsets=table[:, :PRISMATIC_COLUMN].copy(),
+        joints=table[:-1, PRISMATIC_COLUMN:FACTOR_COLUMN].astype(np.int64),
+        factors=table[:-1, FACTOR_COLUMN:].copy(), T_link_tool=np.eye(4)))

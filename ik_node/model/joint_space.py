@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,14 @@ from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote
 
 Space = TypeVar('Space', bound='JointSpace')
+
+
+def read_only(**values: Any) -> dict[str, Any]:
+    """Return the values, the arrays among them made read-only."""
+    for value in values.values():
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+    return values
 
 
 class JointSpace:
@@ -44,10 +52,7 @@ class JointSpace:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Restore a pickled object and make its arrays read-only again."""
-        for value in state.values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-        self.__dict__.update(state)
+        self.__dict__.update(read_only(**state))
 
     @property
     def n(self) -> int:
@@ -106,8 +111,5 @@ class JointSpace:
             if np.isinf(low) != np.isinf(high):
                 raise ParameterError(f'joint {quote(name)} turns without end, and is limited to '
                                      f'[{low:g}, {high:g}]; give a limit for both ends')
-        limits = {'lower': lower, 'upper': upper,
-                  'continuous': np.isinf(lower) & np.isinf(upper)}
-        for array in limits.values():
-            array.setflags(write=False)
-        return replace(self, **limits)
+        return replace(self, **read_only(lower=lower, upper=upper,
+                                         continuous=np.isinf(lower) & np.isinf(upper)))

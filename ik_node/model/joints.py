@@ -9,22 +9,23 @@ Planar and floating joints have several rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import pi, radians
 from typing import NamedTuple
 
 import numpy as np
 
 from ik_node.base.checks import real_array
-from ik_node.base.errors import ChainError, ParameterError
-from ik_node.base.se3 import rotation_to_axis
+from ik_node.base.errors import ChainError, ParameterError, UrdfError
+from ik_node.base.se3 import inverse, pose, rotation_to_axis
 from ik_node.base.text import quote, shown
-from ik_node.model.chain import Chain
 from ik_node.model.description.urdf import Joint, JointType, leader_of, MULTI_DOF_TYPES
+from ik_node.model.joint_space import JointSpace
 
 MAX_ANGLE_RAD = 2.0 * pi + 1e-3  # of rotations; 360 degrees, rounded
 
 
-def one_per_joint(chain: Chain, values: tuple[float, ...], what: str) -> np.ndarray:
+def one_per_joint(chain: JointSpace, values: tuple[float, ...], what: str) -> np.ndarray:
     """
     Return one number per joint, (n,); a single number holds for all joints.
 
@@ -63,7 +64,7 @@ def require_radians(angles: Sequence[float], what: str, otherwise: str = '') -> 
                 f'{otherwise}')
 
 
-def outside_limits(chain: Chain, k: int, value: float) -> str:
+def outside_limits(chain: JointSpace, k: int, value: float) -> str:
     """Return how a sentence on joint `k` goes on, whose position (rad or m) is outside."""
     low, high, turned = chain.lower[k], chain.upper[k], radians(value)
     in_degrees = chain.revolute[k] and abs(value) > MAX_ANGLE_RAD and low <= turned <= high
@@ -184,3 +185,120 @@ def _range(given: object, name: str, part: str) -> tuple[float, float]:
 def _listed(joints: Mapping[str, Joint]) -> str:
     names = [quote(name) for name, joint in joints.items() if joint.type in MULTI_DOF_TYPES]
     return f' (of these there are {", ".join(names)})' if names else ' (there is none of these)'
+
+
+class Bounds(NamedTuple):
+    """The limits of a joint that leads: rad or m, and per s, s^2 and s^3."""
+
+    lower: float
+    upper: float
+    velocity: float
+    acceleration: float
+    jerk: float
+
+    @classmethod
+    def of(cls, joint: Joint) -> Bounds:
+        """Return the limits of a joint."""
+        return cls(*(getattr(joint, name) for name in cls._fields))
+
+    def followed_by(self, joint: Joint, factor: float, offset: float) -> Bounds:
+        """Return narrower ones, so that a joint that mimics the leader keeps its own, too."""
+        if factor == 0.0:
+            return self
+        own = Bounds.of(joint)
+        ends = sorted(((own.lower - offset) / factor, (own.upper - offset) / factor))
+        return Bounds(max(self.lower, ends[0]), min(self.upper, ends[1]),
+                      *(min(rate, other / abs(factor)) for rate, other in zip(self[2:], own[2:])))
+
+    def checked(self, leader: Joint) -> Bounds:
+        """Return these; raise ChainError if they leave the leader no range."""
+        if self.lower > self.upper:
+            raise ChainError(f'the joints that mimic {quote(leader.name)} leave it no range: '
+                             f'[{self.lower:g}, {self.upper:g}]')
+        return self
+
+
+BASE_ROW = -1
+
+
+@dataclass
+class TableRows:
+    """Rows of a table as they are gathered along joints, each after the row that carries it."""
+
+    names: list[str] = field(default_factory=list)
+    """The coordinates."""
+    joints: list[Joint] = field(default_factory=list)
+    """The joints that move."""
+    table: list[list[float]] = field(default_factory=list)
+    """As :attr:`ik_node.model.joint_space.JointSpace.table`."""
+    parents: list[int] = field(default_factory=list)
+    """As :attr:`ik_node.model.joint_space.JointSpace.parents`."""
+
+    def cross(self, row: int, T: np.ndarray, joint: Joint, down: bool,
+              by_name: Mapping[str, Joint]) -> tuple[int, np.ndarray]:
+        """
+        Add the rows of a joint after a link at `T` (4, 4) in `row`; return the next link's place.
+
+        A joint that is crossed from its child to its parent, not `down`, moves the other way.
+        """
+        if not joint.placed:
+            raise UrdfError(joint.fault)
+        motions = motions_of(joint, by_name) if joint.moves else []
+        if motions:
+            self.joints.append(joint)
+            leader = leader_of(joint, by_name)[0]
+            self.names += [name for name in coordinates_of(leader) if name not in self.names]
+        if down:
+            T = T @ joint.T_parent_joint
+        sign = 1.0 if down else -1.0
+        for motion in motions if down else reversed(motions):
+            A = pose(rotation_to_axis(motion.axis), np.zeros(3))
+            row = self._add(row, T @ A, float(motion.slides), self.names.index(motion.coordinate),
+                            sign * motion.factor, sign * motion.offset)
+            T = A.T
+        return row, T if down else T @ inverse(joint.T_parent_joint)
+
+    def add_tip(self, row: int, T: np.ndarray) -> int:
+        """Add a row that does not move in its parent; return its number."""
+        return self._add(row, T, 1.0, 0, 0.0, 0.0)
+
+    def _add(self, parent: int, T: np.ndarray, *motion: float) -> int:
+        self.table.append([*T[:3, :3].ravel(), *T[:3, 3], *motion])
+        self.parents.append(parent)
+        return len(self.table) - 1
+
+    def checked_table(self, between: str) -> np.ndarray:
+        """Return the table (m, 16); raise ChainError if a number in it is not finite."""
+        table = np.array(self.table)
+        if not np.isfinite(table).all():
+            raise ChainError(f'the offsets or mimic factors between {between} multiply to a '
+                             'number that is not finite')
+        return table
+
+    def limits(self, by_name: Mapping[str, Joint],
+               bounds: JointBounds | None = None) -> dict[str, np.ndarray]:
+        """
+        Return Bounds of the coordinates, and `continuous` and `revolute`, each an (n,) array.
+
+        Of a joint that others mimic they keep these inside their own limits; `bounds` are as for
+        :func:`checked_bounds`.
+        """
+        leaders: dict[str, Joint] = {}
+        limits: dict[str, Bounds] = {}
+        for joint in self.joints:
+            leader, factor, offset = leader_of(joint, by_name)
+            leaders[leader.name] = leader
+            if leader.type in MULTI_DOF_TYPES:
+                continue
+            kept = limits.setdefault(leader.name, Bounds.of(leader))
+            if joint is not leader:
+                limits[leader.name] = kept.followed_by(joint, factor, offset)
+        rows = {name: (*kept.checked(leaders[name]),
+                       leaders[name].type is not JointType.PRISMATIC)
+                for name, kept in limits.items()}
+        rows |= {name: (*ends, *(np.inf,) * 3, name.rpartition('/')[2] in ANGLE_NAMES)
+                 for name, ends in checked_bounds(leaders, bounds or {}).items()}
+        table = np.array([rows[name] for name in self.names], dtype=float)
+        return {**{name: table[:, k].copy() for k, name in enumerate(Bounds._fields)},
+                'continuous': np.isinf(table[:, 0]) & np.isinf(table[:, 1]),
+                'revolute': table[:, -1] > 0.0}

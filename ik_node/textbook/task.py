@@ -17,7 +17,8 @@ import numpy as np
 from ik_node.base.se3 import hat, pose, rotation_about
 from ik_node.kinematics import kernels
 from ik_node.kinematics.kernels import pose_matrix, pose_row
-from ik_node.model.chain import Bounds, Chain
+from ik_node.model.chain import Chain
+from ik_node.model.joints import Bounds
 from ik_node.solver.goal import Goal
 
 

@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.base.errors import ChainError, ParameterError, UrdfError
-from ik_node.base.se3 import inverse, pose, rotation_to_axis
+from ik_node.base.errors import ChainError, ParameterError
+from ik_node.base.se3 import inverse
 from ik_node.base.text import quote
 from ik_node.kinematics import kernels
 from ik_node.kinematics.arguments import did_you_mean, joint_vector
@@ -21,64 +21,18 @@ from ik_node.kinematics.arm import given_tree
 from ik_node.kinematics.kernels import joint_frames
 from ik_node.kinematics.links import link_poses, path_between, placed_links
 from ik_node.kinematics.tree.tree_kernels import tree_columns, tree_frames
-from ik_node.model.chain import Bounds, Chain
-from ik_node.model.description.urdf import (
-    Joint,
-    JointType,
-    leader_of,
-    MULTI_DOF_TYPES,
-    require_usable,
-    Tree,
-)
-from ik_node.model.joint_space import JointSpace
-from ik_node.model.joints import (
-    ANGLE_NAMES,
-    checked_bounds,
-    coordinates_of,
-    JointBounds,
-    Motion,
-    motions_of,
-)
+from ik_node.model.chain import Chain
+from ik_node.model.description.urdf import Joint, leader_of, require_usable, Tree
+from ik_node.model.joint_space import JointSpace, read_only
+from ik_node.model.joints import BASE_ROW, coordinates_of, JointBounds, TableRows
 
-BASE_ROW = -1
+Places = dict[str, tuple[int, np.ndarray]]
 
 
-@dataclass
-class TreeRows:
-    """The rows of a tree as they are gathered, each after the row that carries it."""
-
-    names: list[str] = field(default_factory=list)
-    """The coordinates."""
-    joints: list[Joint] = field(default_factory=list)
-    """The joints that move."""
-    table: list[list[float]] = field(default_factory=list)
-    """As :attr:`KinematicTree.table`."""
-    parents: list[int] = field(default_factory=list)
-    """As :attr:`KinematicTree.parents`."""
-    places: dict[str, tuple[int, np.ndarray]] = field(default_factory=dict)
-    """By link: (int, (4, 4)), the row that carries each link (BASE_ROW = the base), and the pose
-    of the link in it."""
-
-    def add(self, parent: int, T: np.ndarray, motion: Motion, sign: float) -> int:
-        """Append a degree of freedom, `T` (4, 4) in the frame of `parent`; return its number."""
-        self.table.append([*T[:3, :3].ravel(), *T[:3, 3], float(motion.slides),
-                           self.names.index(motion.coordinate), sign * motion.factor,
-                           sign * motion.offset])
-        self.parents.append(parent)
-        return len(self.table) - 1
-
-    def add_fixed(self, parent: int, T: np.ndarray) -> int:
-        """Append a row that does not move in its parent: the frame of a tip."""
-        self.table.append([*T[:3, :3].ravel(), *T[:3, 3], 1.0, 0.0, 0.0, 0.0])
-        self.parents.append(parent)
-        return len(self.table) - 1
-
-
-def tree_rows(tree: Tree, base_link: str, tip_links: Sequence[str]) -> tuple[TreeRows, list[int]]:
+def tree_rows(tree: Tree, base_link: str,
+              tip_links: Sequence[str]) -> tuple[TableRows, Places, list[int]]:
     """
-    Return the rows between the base link and the tips, and the row of each tip.
-
-    A joint that is crossed from its child to its parent moves the other way.
+    Return the rows between the base link and the tips, the links there, and the row of each tip.
 
     Raises
     ------
@@ -100,41 +54,21 @@ def tree_rows(tree: Tree, base_link: str, tip_links: Sequence[str]) -> tuple[Tre
                 crossed[there] = joint, down
                 after.setdefault(here, []).append(there)
             here = there
-    rows = TreeRows()
+    rows, places = TableRows(), {}
     tips: dict[str, int] = {}
     waiting = [(base_link, BASE_ROW, np.eye(4))]
     while waiting:  # depth first, so that most rows follow their parents
         link, row, T = waiting.pop()
         if link != base_link:
-            row, T = cross_joint(rows, row, T, crossed[link], by_name)
-        rows.places[link] = row, T
+            row, T = rows.cross(row, T, *crossed[link], by_name)
+        places[link] = row, T
         if link in tip_links:
             if row == BASE_ROW:
                 raise ChainError(f'no joint moves between {quote(base_link)} and {quote(link)}; '
                                  'choose a tip link further out')
-            tips[link] = rows.add_fixed(row, T)
+            tips[link] = rows.add_tip(row, T)
         waiting += [(there, row, T) for there in reversed(after.get(link, []))]
-    return rows, [tips[tip] for tip in tip_links]
-
-
-def cross_joint(rows: TreeRows, row: int, T: np.ndarray, crossed: tuple[Joint, bool],
-                by_name: Mapping[str, Joint]) -> tuple[int, np.ndarray]:
-    """Add the rows of a joint after a link at `T` in `row`; return the place of the next link."""
-    joint, down = crossed
-    if not joint.placed:
-        raise UrdfError(joint.fault)
-    motions = motions_of(joint, by_name) if joint.moves else []
-    if motions:
-        rows.joints.append(joint)
-        leader = leader_of(joint, by_name)[0]
-        rows.names += [name for name in coordinates_of(leader) if name not in rows.names]
-    if down:
-        T = T @ joint.T_parent_joint
-    for motion in motions if down else reversed(motions):
-        A = pose(rotation_to_axis(motion.axis), np.zeros(3))
-        row = rows.add(row, T @ A, motion, 1.0 if down else -1.0)
-        T = A.T
-    return row, T if down else T @ inverse(joint.T_parent_joint)
+    return rows, places, [tips[tip] for tip in tip_links]
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,22 +246,13 @@ def make_tree(tree: Tree, base_link: str = '', tip_links: Sequence[str] = (),
               bounds: JointBounds | None = None) -> KinematicTree:
     """Return the joints of a checked URDF between links; arguments as :func:`load_tree`."""
     tips = _checked_links(tree, base_link, tip_links)
-    rows, tip_rows = tree_rows(tree, base_link or tree.root, tips)
+    rows, _, tip_rows = tree_rows(tree, base_link or tree.root, tips)
     by_name = {joint.name: joint for joint in tree.joints}
     require_usable(rows.joints, by_name)
-    limits = _limits(rows, by_name, bounds or {})
-    arrays = {
-        **{name: limits[:, k].copy() for k, name in enumerate(Bounds._fields)},
-        'continuous': np.isinf(limits[:, 0]) & np.isinf(limits[:, 1]),
-        'revolute': limits[:, -1] > 0.0,
-        'table': np.array(rows.table), 'parents': np.array(rows.parents, dtype=np.int64),
-        'tip_rows': np.array(tip_rows, dtype=np.int64)}
-    if not np.isfinite(arrays['table']).all():
-        raise ChainError('the offsets or mimic factors between the base and the tips multiply to '
-                         'a number that is not finite')
-    for array in arrays.values():
-        array.setflags(write=False)
-    return KinematicTree(base_link or tree.root, tips, tuple(rows.names), tree=tree, **arrays)
+    return KinematicTree(base_link or tree.root, tips, tuple(rows.names), tree=tree, **read_only(
+        **rows.limits(by_name, bounds), table=rows.checked_table('the base and the tips'),
+        parents=np.array(rows.parents, dtype=np.int64),
+        tip_rows=np.array(tip_rows, dtype=np.int64)))
 
 
 def _checked_links(tree: Tree, base_link: str, tip_links: Sequence[str]) -> tuple[str, ...]:
@@ -346,32 +271,6 @@ def _checked_links(tree: Tree, base_link: str, tip_links: Sequence[str]) -> tupl
         raise ParameterError(f'the tip links {quote(list(tips), 300)} have a name twice; give '
                              'each once')
     return tips
-
-
-def _limits(rows: TreeRows, by_name: Mapping[str, Joint], bounds: JointBounds) -> np.ndarray:
-    """Return the bounds of each coordinate, and 1 if it is an angle, (n, 6)."""
-    followers: dict[str, list[Joint]] = {}
-    leaders: dict[str, Joint] = {}
-    for joint in rows.joints:
-        leader = leader_of(joint, by_name)[0]
-        leaders[leader.name] = leader
-        if joint is not leader:
-            followers.setdefault(leader.name, []).append(joint)
-    given = checked_bounds(leaders, bounds)
-    limits: dict[str, tuple[float, ...]] = {}
-    for leader in leaders.values():
-        if leader.type in MULTI_DOF_TYPES:
-            limits |= {name: (*given[name], *(np.inf,) * 3, name.rpartition('/')[2] in ANGLE_NAMES)
-                       for name in coordinates_of(leader)}
-            continue
-        kept = Bounds.of(leader)
-        for joint in followers.get(leader.name, ()):
-            kept = kept.followed_by(joint, *leader_of(joint, by_name)[1:])
-        limits[leader.name] = *kept.checked(leader), leader.type is not JointType.PRISMATIC
-    return np.array([limits[name] for name in rows.names], dtype=float)
-
-
-Places = dict[str, tuple[int, np.ndarray]]
 
 
 class MovingFrames(NamedTuple):
@@ -404,15 +303,15 @@ def moving_frames(space: Chain | KinematicTree, tree: Tree,
     """
     by_name = {joint.name: joint for joint in tree.joints}
     values = _standing(space, tree, positions)
-    rows = TreeRows(names=list(space.joint_names), table=space.table.tolist(),
-                    parents=space.parents.tolist())
+    rows = TableRows(names=list(space.joint_names), table=space.table.tolist(),
+                     parents=space.parents.tolist())
 
     def cross(joint: Joint, down: bool, frame: int,
               T: np.ndarray) -> tuple[int, np.ndarray] | None:
         leader = leader_of(joint, by_name)[0]
         if not joint.moves or not joint.placed or not {*coordinates_of(leader)} <= {*rows.names}:
             return None
-        row, T_next = cross_joint(rows, frame - 1, T, (joint, down), by_name)
+        row, T_next = rows.cross(frame - 1, T, joint, down, by_name)
         return row + 1, T_next
 
     places = placed_links(tree, _on_the_way(space, tree, values), values, cross)
@@ -422,21 +321,16 @@ def moving_frames(space: Chain | KinematicTree, tree: Tree,
 
 def _on_the_way(space: Chain | KinematicTree, tree: Tree, values: Mapping[str, float]) -> Places:
     """Return the places of the links between the base and the tips."""
-    if isinstance(space, KinematicTree):
-        rows, _ = tree_rows(tree, space.base_link, space.tip_links)
-        return {link: (row + 1, T) for link, (row, T) in rows.places.items()}
-    q = np.array([values[name] for name in space.joint_names])
-    frames = np.empty((len(space.table), 12))
-    joint_frames(space.table, q, frames)
-    T_base_links = link_poses(tree, space.base_link, values)
-    found, moving = {space.base_link: (0, np.eye(4))}, 0
-    for joint, down in path_between(tree, space.base_link, space.tip_link):
-        moving += joint.moves
-        T_base_frame = np.eye(4) if moving == 0 else pose(
-            frames[moving - 1, :9].reshape(3, 3), frames[moving - 1, 9:])
-        link = joint.child if down else joint.parent
-        found[link] = moving, inverse(T_base_frame) @ T_base_links[link]
-    return found
+    tips = space.tip_links if isinstance(space, KinematicTree) else (space.tip_link,)
+    _, places, _ = tree_rows(tree, space.base_link, tips)
+    if isinstance(space, Chain):  # its frames are turned about their axes
+        frames = np.empty((len(space.table), 12))
+        joint_frames(space.table, np.array([values[name] for name in space.joint_names]), frames)
+        T_base_links = link_poses(tree, space.base_link, values)
+        places = {link: (row, T if row == BASE_ROW else inverse(
+            kernels.pose_matrix(frames[row])) @ T_base_links[link])
+            for link, (row, T) in places.items()}
+    return {link: (row + 1, T) for link, (row, T) in places.items()}
 
 
 def _standing(space: JointSpace, tree: Tree, positions: Mapping[str, float]) -> dict[str, float]:

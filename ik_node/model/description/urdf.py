@@ -11,7 +11,7 @@ one joint is kept with it, and raised where an arm needs that joint.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -154,7 +154,7 @@ class Tree:
         return below
 
 
-def leader_of(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, float]:
+def leader_of(joint: Joint, by_name: Mapping[str, Joint]) -> tuple[Joint, float, float]:
     """Return the joint that a mimic joint finally follows, with total factor and offset."""
     factor, offset = 1.0, 0.0
     while joint.mimic is not None:
@@ -164,7 +164,7 @@ def leader_of(joint: Joint, by_name: dict[str, Joint]) -> tuple[Joint, float, fl
     return joint, factor, offset
 
 
-def require_usable(joints: Iterable[Joint], by_name: dict[str, Joint]) -> None:
+def require_usable(joints: Iterable[Joint], by_name: Mapping[str, Joint]) -> None:
     """
     Refuse joints that an arm cannot have, or whose leaders it cannot have.
 
