@@ -75,6 +75,42 @@ def sine_cosine_within(x):
     return (1.0 - float(turn & 2)) * s, (1.0 - float((turn + 1) & 2)) * c
 
 
+# A pose in local variables, as a tuple of 12, is 1.5 times as fast as one in an array.
+@small
+def carried(at, t):
+    """Return the pose of a row `t` (16,) of a table where its joint is at 0, in a frame `at`."""
+    r0, r1, r2, r3, r4, r5, r6, r7, r8, px, py, pz = at
+    return (r0 * t[0] + r1 * t[3] + r2 * t[6], r0 * t[1] + r1 * t[4] + r2 * t[7],
+            r0 * t[2] + r1 * t[5] + r2 * t[8],
+            r3 * t[0] + r4 * t[3] + r5 * t[6], r3 * t[1] + r4 * t[4] + r5 * t[7],
+            r3 * t[2] + r4 * t[5] + r5 * t[8],
+            r6 * t[0] + r7 * t[3] + r8 * t[6], r6 * t[1] + r7 * t[4] + r8 * t[7],
+            r6 * t[2] + r7 * t[5] + r8 * t[8],
+            px + r0 * t[9] + r1 * t[10] + r2 * t[11], py + r3 * t[9] + r4 * t[10] + r5 * t[11],
+            pz + r6 * t[9] + r7 * t[10] + r8 * t[11])
+
+
+@small
+def moved(at, t, q, frame):
+    """Return the pose `at` moved by the joint of a row `t` (16,) at q (n,), also in `frame`."""
+    r0, r1, r2, r3, r4, r5, r6, r7, r8, px, py, pz = at
+    value = t[14] * q[int(t[13])] + t[15]
+    if t[12] == 0.0:
+        s, c = sine_cosine(value)
+        r0, r1 = r0 * c + r1 * s, r1 * c - r0 * s
+        r3, r4 = r3 * c + r4 * s, r4 * c - r3 * s
+        r6, r7 = r6 * c + r7 * s, r7 * c - r6 * s
+    else:
+        px += r2 * value
+        py += r5 * value
+        pz += r8 * value
+    frame[0], frame[1], frame[2] = r0, r1, r2
+    frame[3], frame[4], frame[5] = r3, r4, r5
+    frame[6], frame[7], frame[8] = r6, r7, r8
+    frame[9], frame[10], frame[11] = px, py, pz
+    return r0, r1, r2, r3, r4, r5, r6, r7, r8, px, py, pz
+
+
 @compiled
 def joint_frames(table, q, frames):
     """
@@ -92,44 +128,22 @@ def joint_frames(table, q, frames):
         row, of the tip, all in the base frame.
 
     """
-    # The current pose is kept in local variables: 1.5 times as fast as in an array.
-    m = table.shape[0] - 1
     t = table[0]
-    r0, r1, r2, r3, r4, r5, r6, r7, r8 = t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]
-    px, py, pz = t[9], t[10], t[11]
-    for k in range(m + 1):
+    at = (t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11])
+    for k in range(table.shape[0]):
         t = table[k]
         if k > 0:
-            px, py, pz = (px + r0 * t[9] + r1 * t[10] + r2 * t[11],
-                          py + r3 * t[9] + r4 * t[10] + r5 * t[11],
-                          pz + r6 * t[9] + r7 * t[10] + r8 * t[11])
             if t[12] == 0.0:
+                r0, r1, r2, r3, r4, r5, r6, r7, r8, px, py, pz = at
                 c, s = t[4], t[7]
-                r1, r2 = r1 * c + r2 * s, r2 * c - r1 * s
-                r4, r5 = r4 * c + r5 * s, r5 * c - r4 * s
-                r7, r8 = r7 * c + r8 * s, r8 * c - r7 * s
+                at = (r0, r1 * c + r2 * s, r2 * c - r1 * s, r3, r4 * c + r5 * s, r5 * c - r4 * s,
+                      r6, r7 * c + r8 * s, r8 * c - r7 * s,
+                      px + r0 * t[9] + r1 * t[10] + r2 * t[11],
+                      py + r3 * t[9] + r4 * t[10] + r5 * t[11],
+                      pz + r6 * t[9] + r7 * t[10] + r8 * t[11])
             else:
-                r0, r1, r2 = (r0 * t[0] + r1 * t[3] + r2 * t[6], r0 * t[1] + r1 * t[4] + r2 * t[7],
-                              r0 * t[2] + r1 * t[5] + r2 * t[8])
-                r3, r4, r5 = (r3 * t[0] + r4 * t[3] + r5 * t[6], r3 * t[1] + r4 * t[4] + r5 * t[7],
-                              r3 * t[2] + r4 * t[5] + r5 * t[8])
-                r6, r7, r8 = (r6 * t[0] + r7 * t[3] + r8 * t[6], r6 * t[1] + r7 * t[4] + r8 * t[7],
-                              r6 * t[2] + r7 * t[5] + r8 * t[8])
-        value = t[14] * q[int(t[13])] + t[15]
-        if t[12] == 0.0:
-            s, c = sine_cosine(value)
-            r0, r1 = r0 * c + r1 * s, r1 * c - r0 * s
-            r3, r4 = r3 * c + r4 * s, r4 * c - r3 * s
-            r6, r7 = r6 * c + r7 * s, r7 * c - r6 * s
-        else:
-            px += r2 * value
-            py += r5 * value
-            pz += r8 * value
-        frame = frames[k]
-        frame[0], frame[1], frame[2] = r0, r1, r2
-        frame[3], frame[4], frame[5] = r3, r4, r5
-        frame[6], frame[7], frame[8] = r6, r7, r8
-        frame[9], frame[10], frame[11] = px, py, pz
+                at = carried(at, t)
+        at = moved(at, t, q, frames[k])
 
 
 @compiled
@@ -154,20 +168,25 @@ def jacobian_columns(table, frames, length, columns):
     tip = frames[m]
     columns[:] = 0.0
     for k in range(m):
-        frame, column, f = frames[k], columns[int(table[k, 13])], table[k, 14]
-        ax, ay, az = frame[2] * f, frame[5] * f, frame[8] * f
-        if table[k, 12] != 0.0:
-            column[0] += ax
-            column[1] += ay
-            column[2] += az
-        else:
-            dx, dy, dz = tip[9] - frame[9], tip[10] - frame[10], tip[11] - frame[11]
-            column[0] += ay * dz - az * dy
-            column[1] += az * dx - ax * dz
-            column[2] += ax * dy - ay * dx
-            column[3] += length * ax
-            column[4] += length * ay
-            column[5] += length * az
+        add_column(table[k], frames[k], tip, length, columns[int(table[k, 13])])
+
+
+@small
+def add_column(t, frame, tip, length, column):
+    """Add how a row `t` (16,) with its frame moves the tip to a column (6,) of the Jacobian."""
+    ax, ay, az = frame[2] * t[14], frame[5] * t[14], frame[8] * t[14]
+    if t[12] != 0.0:
+        column[0] += ax
+        column[1] += ay
+        column[2] += az
+    else:
+        dx, dy, dz = tip[9] - frame[9], tip[10] - frame[10], tip[11] - frame[11]
+        column[0] += ay * dz - az * dy
+        column[1] += az * dx - ax * dz
+        column[2] += ax * dy - ay * dx
+        column[3] += length * ax
+        column[4] += length * ay
+        column[5] += length * az
 
 
 @compiled

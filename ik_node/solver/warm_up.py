@@ -116,7 +116,7 @@ def warm_up_tree() -> None:
         attempt_tree(problem, goals, none, np.zeros(1), WalkRule(0, False),
                      np.zeros(1, dtype=bool), np.zeros(9))
         tree_frames(table, parents, np.zeros(1), frames)
-        tree_columns(table, parents, frames, 0, np.zeros((1, 6)))
+        tree_columns(table, parents, frames, 0, 1.0, np.zeros((1, 6)))
         tree_poses(table, parents, none, tips, frames, np.zeros((0, 1, 12)))
 
 

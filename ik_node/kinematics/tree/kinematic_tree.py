@@ -151,7 +151,7 @@ class KinematicTree(JointSpace):
         tips = self.tip_links if tip_links is None else tuple(tip_links)
         J, columns = np.empty((6 * len(tips), self.n)), np.empty((self.n, 6))
         for k, tip in enumerate(tips):
-            tree_columns(self.table, self.parents, frames, self.tip_rows[self.tip_index(tip)],
+            tree_columns(self.table, self.parents, frames, self.tip_rows[self.tip_index(tip)], 1.0,
                          columns)
             J[6 * k:6 * k + 6] = columns.T
         return J

@@ -89,30 +89,42 @@ def cholesky_solve(A, b):
     b : (6,) array, changed to x
 
     """
-    for j in range(6):
-        d = A[j, j]
-        if not d > 0.0:
-            return False
-        d = 1.0 / d
-        A[j, j] = d
-        for i in range(j + 1, 6):
-            factor = A[j, i] * d
-            for k in range(i, 6):
-                A[i, k] -= factor * A[j, k]
-    substitute(A, b)
-    return True
+    return factorise_and_solve(A, b, 6)
 
 
 @inner
 def substitute(A, b):
     """Solve ``A x = b`` in place with what :func:`cholesky_solve` left in A."""
-    for j in range(6):
+    substitute_rows(A, b, 6)
+
+
+@small
+def factorise_and_solve(A, b, r):
+    """Do what :func:`cholesky_solve` does for A (r, r); a number is faster than its shape."""
+    for j in range(r):
+        d = A[j, j]
+        if not d > 0.0:
+            return False
+        d = 1.0 / d
+        A[j, j] = d
+        for i in range(j + 1, r):
+            factor = A[j, i] * d
+            for k in range(i, r):
+                A[i, k] -= factor * A[j, k]
+    substitute_rows(A, b, r)
+    return True
+
+
+@small
+def substitute_rows(A, b, r):
+    """Do what :func:`substitute` does for A (r, r)."""
+    for j in range(r):
         z = A[j, j] * b[j]
-        for i in range(j + 1, 6):
+        for i in range(j + 1, r):
             b[i] -= A[j, i] * z
-    for i in range(5, -1, -1):
+    for i in range(r - 1, -1, -1):
         s = b[i]
-        for k in range(i + 1, 6):
+        for k in range(i + 1, r):
             s -= A[i, k] * b[k]
         b[i] = s * A[i, i]
 
@@ -259,34 +271,58 @@ def limited_step(q, lower, upper, scale, damping, longest, work):
         Whether there is a step.
 
     """
+    return step_inside(q, (lower, upper, scale), damping, longest, solve_normal, 6, work)
+
+
+@small
+def solve_normal(columns, active, damping, A, y):
+    """Solve ``(J J^T + damping I) x = y`` in place over the active joints; False if it fails."""
+    gram(columns, active, damping, A)
+    return cholesky_solve(A, y)
+
+
+@small
+def step_inside(q, joints, damping, longest, solve, r, work):
+    """
+    Write the step of :func:`limited_step`, for r rows; return whether there is one.
+
+    Parameters
+    ----------
+    joints : tuple
+        Lower and upper limits, and scale.
+    damping : float or (r,) array
+    solve : function
+        As :func:`solve_normal`.
+
+    """
     columns, A, e, y, dq, active = work.columns, work.A, work.e, work.y, work.dq, work.active
+    lower, upper, scale = joints
     n = q.shape[0]
     for k in range(n):
         if scale[k] != 1.0:
-            for i in range(6):
+            for i in range(r):
                 columns[k, i] *= scale[k]
         active[k], dq[k] = True, 0.0
         if q[k] <= lower[k] or q[k] >= upper[k]:
             # A joint at its limit takes part if the error pulls it inward.
             pull = 0.0
-            for i in range(6):
+            for i in range(r):
                 pull += columns[k, i] * e[i]
             active[k] = (q[k] > lower[k] or pull > 0.0) and (q[k] < upper[k] or pull < 0.0)
     for _ in range(n + 1):
-        gram(columns, active, damping, A)
-        for i in range(6):
+        for i in range(r):
             y[i] = e[i]
         for k in range(n):
             if not active[k] and dq[k] != 0.0:
-                for i in range(6):
+                for i in range(r):
                     y[i] -= columns[k, i] * dq[k] / scale[k]
-        if not cholesky_solve(A, y):
+        if not solve(columns, active, damping, A, y):
             return False
         largest = 0.0
         for k in range(n):
             if active[k]:
                 s = 0.0
-                for i in range(6):
+                for i in range(r):
                     s += columns[k, i] * y[i]
                 dq[k] = s * scale[k]
                 largest = max(largest, abs(dq[k]))
@@ -294,15 +330,40 @@ def limited_step(q, lower, upper, scale, damping, longest, work):
             for k in range(n):
                 if active[k]:
                     dq[k] *= longest / largest
-        passed = False
-        for k in range(n):
-            if active[k] and not lower[k] <= q[k] + dq[k] <= upper[k]:
-                dq[k] = (lower[k] if dq[k] < 0.0 else upper[k]) - q[k]
-                active[k] = False
-                passed = True
-        if not passed:
+        if not held_at_limits(q, lower, upper, dq, active):
             break
     return True
+
+
+@small
+def held_at_limits(q, lower, upper, dq, active):
+    """Put joints that would pass a limit on it, and keep them there; return if there are any."""
+    passed = False
+    for k in range(q.shape[0]):
+        if active[k] and not lower[k] <= q[k] + dq[k] <= upper[k]:
+            dq[k] = (lower[k] if dq[k] < 0.0 else upper[k]) - q[k]
+            active[k] = False
+            passed = True
+    return passed
+
+
+@small
+def advance(q, dq, joints, wrap):
+    """
+    Add a step to q (n,), inside the limits, or round by 2 pi where joints may wrap.
+
+    Returns its largest change of a joint.
+    """
+    lower, upper, largest = joints.lower, joints.upper, 0.0
+    for k in range(q.shape[0]):
+        largest = max(largest, abs(dq[k]))
+        q[k] = min(max(q[k] + dq[k], lower[k]), upper[k])
+        if wrap and joints.wraps[k] != 0.0:
+            if q[k] >= upper[k]:
+                q[k] -= 2.0 * pi
+            elif q[k] <= lower[k]:
+                q[k] += 2.0 * pi
+    return largest
 
 
 @inner
@@ -330,7 +391,7 @@ def descend(table, joints, settings, goal, attempt, q, work):
     """
     frames, columns, D, e, dq, bent = (work.frames, work.columns, work.D, work.e, work.dq,
                                        work.bent)
-    lower, upper, scale, wraps = joints.lower, joints.upper, joints.scale, joints.wraps
+    lower, upper, scale = joints.lower, joints.upper, joints.scale
     longest_step, max_steps, may_wrap = attempt.longest_step, attempt.max_steps, attempt.may_wrap
     share, max_stalled = attempt.stop
     length = settings[METRES_PER_RADIAN]
@@ -379,13 +440,7 @@ def descend(table, joints, settings, goal, attempt, q, work):
         if second_order and error > MIN_BEND_ERROR_M2:
             add_second_order(scale, length, work)
         step += 1
-        for k in range(q.shape[0]):
-            q[k] = min(max(q[k] + dq[k], lower[k]), upper[k])
-            if may_wrap and far and wraps[k] != 0.0:
-                if q[k] >= upper[k]:
-                    q[k] -= 2.0 * pi
-                elif q[k] <= lower[k]:
-                    q[k] += 2.0 * pi
+        advance(q, dq, joints, may_wrap and far)
 
 
 @inner

@@ -29,6 +29,7 @@ from ik_node.solver.descent.damped import (
     descend,
     farthest,
     gram,
+    held_at_limits,
     LATE_STOP,
     NEAR_GOAL_M,
     NEAR_JUMP,
@@ -188,19 +189,13 @@ def slide_step(q, seed, joints, damping, work):
                 y[i] -= columns[k, i] * motion
         if not cholesky_solve(A, y):
             return False
-        passed = False
         for k in range(n):
             if active[k]:
                 s = wish[k]
                 for i in range(6):
                     s += columns[k, i] * y[i]
                 dq[k] = s
-        for k in range(n):
-            if active[k] and not lower[k] <= q[k] + dq[k] <= upper[k]:
-                dq[k] = (lower[k] if dq[k] < 0.0 else upper[k]) - q[k]
-                active[k] = False
-                passed = True
-        if not passed:
+        if not held_at_limits(q, lower, upper, dq, active):
             break
     return True
 

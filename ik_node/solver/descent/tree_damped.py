@@ -17,7 +17,6 @@ limit is put on it, and the step is solved again for the others.
 
 from __future__ import annotations
 
-from math import pi
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +24,14 @@ import numpy as np
 from ik_node.kinematics.kernels import allocating, compiled, copy, inner
 from ik_node.kinematics.tree.tree_kernels import tree_columns, tree_frames
 from ik_node.solver.descent.damped import (
+    advance,
     DAMPING_FLOOR_M2,
     DAMPING_INCREASE,
     DAMPING_SHARE,
+    factorise_and_solve,
     LONG_STEP,
     nearest_turns,
+    step_inside,
 )
 from ik_node.solver.descent.layout import EXACT_POSE, JointRows, TOLERANCE_AXES
 from ik_node.solver.descent.residual import residual, task_columns
@@ -121,125 +123,41 @@ def stack_errors(problem, goals, q, work):
 
 @inner
 def stack_columns(problem, goals, work):
-    """Write J^T (n, 6 G) at the frames of :func:`stack_errors`, weighted by tips and joints."""
-    columns, twists, scale = work.columns, work.twists, problem.joints.scale
+    """Write J^T (n, 6 G) at the frames of :func:`stack_errors`, weighted by tips."""
+    columns, twists = work.columns, work.twists
     for g in range(goals.rows.shape[0]):
-        tree_columns(problem.table, problem.parents, work.frames, goals.rows[g], twists)
-        for k in range(twists.shape[0]):
-            for i in range(3, 6):
-                twists[k, i] *= problem.length
+        tree_columns(problem.table, problem.parents, work.frames, goals.rows[g], problem.length,
+                     twists)
         if goals.poses[g, TOLERANCE_AXES] != EXACT_POSE:
             task_columns(work.maps[g], twists)
         for k in range(twists.shape[0]):
             for i in range(6):
-                columns[k, 6 * g + i] = twists[k, i] * goals.weights[g] * scale[k]
+                columns[k, 6 * g + i] = twists[k, i] * goals.weights[g]
 
 
 @inner
-def factorise(A):
-    """Replace the upper triangle of A (r, r) by ``D L^T``, its diagonal by 1 / D; else False."""
-    r = A.shape[0]
-    for j in range(r):
-        d = A[j, j]
-        if not d > 0.0:
-            return False
-        d = 1.0 / d
-        A[j, j] = d
-        for i in range(j + 1, r):
-            factor = A[j, i] * d
-            if factor != 0.0:
-                for k in range(i, r):
-                    A[i, k] -= factor * A[j, k]
-    return True
-
-
-@inner
-def back_substitute(A, b):
-    """Solve in place with what :func:`factorise` left in A (r, r)."""
-    r = A.shape[0]
-    for j in range(r):
-        z = A[j, j] * b[j]
-        for i in range(j + 1, r):
-            b[i] -= A[j, i] * z
-    for i in range(r - 1, -1, -1):
-        s = b[i]
-        for k in range(i + 1, r):
-            s -= A[i, k] * b[k]
-        b[i] = s * A[i, i]
+def solve_stacked(columns, active, damping, A, y):
+    """As :func:`ik_node.solver.descent.damped.solve_normal`; many entries of the columns are 0."""
+    n, r = columns.shape
+    for i in range(r):
+        for j in range(i, r):
+            A[i, j] = 0.0
+        A[i, i] = damping[i]
+    for k in range(n):
+        c = columns[k]
+        if active[k]:
+            for i in range(r):
+                if c[i] != 0.0:
+                    for j in range(i, r):
+                        A[i, j] += c[i] * c[j]
+    return factorise_and_solve(A, y, r)
 
 
 @inner
 def stacked_step(q, joints, work):
-    """
-    Write the damped step ``work.dq`` that ends inside the limits; return whether there is one.
-
-    As :func:`ik_node.solver.descent.damped.limited_step`, for any number of rows.
-    """
-    lower, upper, scale = joints.lower, joints.upper, joints.scale
-    columns, A, e, y, dq, active = work.columns, work.A, work.e, work.y, work.dq, work.active
-    n, r = columns.shape
-    for k in range(n):
-        active[k], dq[k] = True, 0.0
-        if q[k] <= lower[k] or q[k] >= upper[k]:
-            pull = 0.0
-            for i in range(r):
-                pull += columns[k, i] * e[i]
-            active[k] = (q[k] > lower[k] or pull > 0.0) and (q[k] < upper[k] or pull < 0.0)
-    for _ in range(n + 1):
-        for i in range(r):
-            y[i] = e[i]
-            for j in range(i, r):
-                A[i, j] = 0.0
-            A[i, i] = work.damping[i]
-        for k in range(n):
-            c = columns[k]
-            if active[k]:
-                for i in range(r):
-                    if c[i] != 0.0:
-                        for j in range(i, r):
-                            A[i, j] += c[i] * c[j]
-            elif dq[k] != 0.0:
-                for i in range(r):
-                    y[i] -= c[i] * dq[k] / scale[k]
-        if not factorise(A):
-            return False
-        back_substitute(A, y)
-        largest = 0.0
-        for k in range(n):
-            if active[k]:
-                s = 0.0
-                for i in range(r):
-                    s += columns[k, i] * y[i]
-                dq[k] = s * scale[k]
-                largest = max(largest, abs(dq[k]))
-        if largest > LONG_STEP:
-            for k in range(n):
-                if active[k]:
-                    dq[k] *= LONG_STEP / largest
-        passed = False
-        for k in range(n):
-            if active[k] and not lower[k] <= q[k] + dq[k] <= upper[k]:
-                dq[k] = (lower[k] if dq[k] < 0.0 else upper[k]) - q[k]
-                active[k] = False
-                passed = True
-        if not passed:
-            break
-    return True
-
-
-@inner
-def take_step(q, joints, wrap, work):
-    """Add the step to q (n,); return the largest change of a joint."""
-    largest = 0.0
-    for k in range(q.shape[0]):
-        largest = max(largest, abs(work.dq[k]))
-        q[k] = min(max(q[k] + work.dq[k], joints.lower[k]), joints.upper[k])
-        if wrap and joints.wraps[k] != 0.0:
-            if q[k] >= joints.upper[k]:
-                q[k] -= 2.0 * pi
-            elif q[k] <= joints.lower[k]:
-                q[k] += 2.0 * pi
-    return largest
+    """Write the damped step ``work.dq`` inside the limits; return whether there is one."""
+    return step_inside(q, (joints.lower, joints.upper, joints.scale), work.damping, LONG_STEP,
+                       solve_stacked, work.A.shape[0], work)
 
 
 NEAR_ERROR_M2 = 0.09        # squared error of a level from which on joints no longer wrap
@@ -313,7 +231,7 @@ def walk_first(problem, goals, rule, q, work):
         set_damping(goals, levels, factor, factor, work.damping)
         if not stacked_step(q, problem.joints, work):
             return Walk(levels, step)
-        take_step(q, problem.joints, not to_rest and levels.first > NEAR_ERROR_M2, work)
+        advance(q, work.dq, problem.joints, not to_rest and levels.first > NEAR_ERROR_M2)
         step += 1
 
 
@@ -353,7 +271,7 @@ def walk_second(problem, goals, q, work):
         set_damping(goals, levels, 1.0, factor, work.damping)
         if not stacked_step(q, problem.joints, work):
             break
-        if take_step(q, problem.joints, False, work) < SMALLEST_STEP:
+        if advance(q, work.dq, problem.joints, False) < SMALLEST_STEP:
             break
         levels = stack_errors(problem, goals, q, work)
     copy(work.kept, q)
