@@ -13,6 +13,8 @@ import numpy as np
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote
 
+AT_LIMIT = 1e-6  # rad or m
+
 Space = TypeVar('Space', bound='JointSpace')
 
 
@@ -61,10 +63,20 @@ class JointSpace:
 
     @property
     def middle(self) -> np.ndarray:
-        """Return the middle of each joint's range, 0 for continuous joints, (n,)."""
+        """Return the middle of each joint's range, or its position nearest to 0, (n,)."""
+        return self._middle.copy()
+
+    @cached_property
+    def _middle(self) -> np.ndarray:
         finite = np.isfinite(self.lower) & np.isfinite(self.upper)
-        return np.where(finite, 0.5 * (np.where(finite, self.lower, 0.0)
-                                       + np.where(finite, self.upper, 0.0)), 0.0)
+        return np.clip(np.where(finite, 0.5 * (np.where(finite, self.lower, 0.0)
+                                               + np.where(finite, self.upper, 0.0)), 0.0),
+                       self.lower, self.upper)
+
+    def at_limit(self, q: np.ndarray) -> tuple[str, ...]:
+        """Return the names of the joints that are at a limit, or beyond it, at q (n,)."""
+        return tuple(name for name, margin in zip(self.joint_names, np.minimum(
+            q - self.lower, self.upper - q)) if margin < AT_LIMIT)
 
     def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return ``a - b`` (n,); for continuous joints the shortest angular difference."""

@@ -110,7 +110,7 @@ def for_seconds(seconds: float) -> Callable[[], bool]:
 def warm_up(model: CollisionModel, limits: MotionLimits) -> None:
     """Load or compile all kernels of :func:`plan_detour`, so that the first one is not late."""
     chain = model.chain
-    q = np.clip(chain.middle, chain.lower, chain.upper)
+    q = chain.middle
     goal = np.clip(q + 1e-3, chain.lower, chain.upper)
     try:
         plan_detour(model, StartState.from_state(MotionState.at_rest(q)), goal[None], limits, 0.1,

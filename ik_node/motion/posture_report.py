@@ -44,7 +44,7 @@ def postures_of(solver: Solver, goal: Goal, q: np.ndarray) -> tuple[Posture, ...
 def warm_up(solver: Solver, limits: MotionLimits) -> None:
     """Load or compile all kernels of a list of postures, so that the first one is not late."""
     chain = solver.chain
-    q = np.clip(chain.middle, chain.lower, chain.upper)
+    q = chain.middle
     postures_of(solver, Goal(forward_kinematics(chain, q)), q)
     if solver.collisions is not None:
         solver.collisions.describe(q)

@@ -156,7 +156,7 @@ def _goals(goals: np.ndarray) -> np.ndarray:
 def _seeds(solver: BatchSolver, seeds: np.ndarray | None, count: int) -> np.ndarray:
     n = solver.chain.n
     if seeds is None:
-        seeds = np.clip(solver.chain.middle, solver.chain.lower, solver.chain.upper)
+        seeds = solver.chain.middle
     seeds = real_array(seeds)
     if (seeds is None or seeds.shape not in ((n,), (count, n))
             or not (np.abs(seeds) <= FARTHEST_SEED).all()):

@@ -96,8 +96,13 @@ class Goal:
         if kwargs or not x * x + y * y + z * z < FARTHEST_GOAL_M**2:
             return cls(T, POSITION_ONLY, **kwargs)
         T.setflags(write=False)
-        goal = cls.__new__(cls)  # there is nothing more to check
-        goal.__dict__.update(T_base_tip=T, tolerance=POSITION_ONLY, frame=TIP_FRAME)
+        return cls._of(T, POSITION_ONLY)
+
+    @classmethod
+    def _of(cls, T_base_tip: np.ndarray, tolerance: tuple[float, ...]) -> Goal:
+        """Return a goal of which there is nothing more to check."""
+        goal = cls.__new__(cls)
+        goal.__dict__.update(T_base_tip=T_base_tip, tolerance=tolerance, frame=TIP_FRAME)
         return goal
 
     @classmethod
@@ -155,7 +160,7 @@ def _checked_tolerance(given: Sequence[float]) -> tuple[float, ...]:
     return tolerance
 
 
-def goal_matrix(goal: np.ndarray) -> np.ndarray:
+def goal_matrix(goal: np.ndarray | Sequence[float]) -> np.ndarray:
     """
     Return a goal (4, 4) or (7,) as a rigid pose (4, 4).
 
@@ -175,6 +180,11 @@ def goal_matrix(goal: np.ndarray) -> np.ndarray:
         raise GoalError(f'the quaternion of the goal has norm {norm:.4g}, not 1',
                         Reason.GOAL_ORIENTATION_NOT_UNIT)
     return checked_pose(pose(rotation_from_quaternion(values[3:] / norm), values[:3]))
+
+
+def as_goal(goal: Goal | np.ndarray | Sequence[float]) -> Goal:
+    """Return a goal, which may be given as :func:`goal_matrix` takes it."""
+    return goal if isinstance(goal, Goal) else Goal._of(goal_matrix(goal), EXACT_TOLERANCE)
 
 
 def goal_matrices(goals: np.ndarray) -> np.ndarray:
@@ -214,7 +224,7 @@ def _norm(quaternions: np.ndarray) -> np.ndarray:
     return np.sqrt((quaternions * quaternions).sum(axis=-1))
 
 
-def checked_pose(T: np.ndarray,
+def checked_pose(T: np.ndarray | Sequence[float],
                  what: str = 'a goal pose is a 4x4 matrix of numbers') -> np.ndarray:
     """
     Return a read-only copy (4, 4) of a rigid pose; `what` begins the message on a wrong shape.

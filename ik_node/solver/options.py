@@ -11,10 +11,10 @@ imported; METHOD_PACKAGES are imported when another method is first used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TypedDict
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,25 @@ from ik_node.base.checks import (
 )
 from ik_node.base.errors import ParameterError, Reason
 from ik_node.base.text import shown
+
+Options = TypeVar('Options')
+
+
+def make_options(kind: type[Options], values: Mapping[str, Any], whose: str) -> Options:
+    """Return the options of a kind; ParameterError if `whose` options lack one of the values."""
+    fields = vars(kind)['__dataclass_fields__']
+    if unknown := values.keys() - fields.keys():
+        raise ParameterError(f'{whose} has no option {", ".join(sorted(unknown))}; it has '
+                             f'{", ".join(fields)}')
+    return kind(**values)
+
+
+def other_options(options: object) -> str:
+    """Return the options that are not the defaults, each after a comma."""
+    default = type(options)()
+    return ''.join(f', {name}={value!r}' for name, value in vars(options).items()
+                   if value != getattr(default, name))
+
 
 COMPILED_METHOD = 'damped'
 SOLUTION_CHOICES = ('first', 'nearest', 'centred', 'manipulable')

@@ -89,7 +89,6 @@ def _meeting(p: np.ndarray, a: np.ndarray, r: np.ndarray,
     return 0.5 * (ends[0] + ends[1]), float(np.linalg.norm(ends[0] - ends[1]))
 
 
-AT_LIMIT = 1e-6  # rad or m
 SUCCESS_REASONS = (Reason.SOLVED, Reason.NEAREST)
 
 
@@ -109,8 +108,7 @@ class PostureMetrics:
     @property
     def limiting_joints(self) -> tuple[str, ...]:
         """Return the names of the joints at a limit."""
-        return tuple(name for name, margin in zip(self.chain.joint_names, self._margins)
-                     if margin < AT_LIMIT)
+        return self.chain.at_limit(self.q)
 
     @property
     def tightest_joint(self) -> str:

@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from ik_node.base.checks import real_array
 from ik_node.base.compilation import compilation_told
-from ik_node.base.errors import ParameterError, Reason
+from ik_node.base.errors import Reason
 from ik_node.model.chain import Chain
 from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
 from ik_node.solver.branches import (
@@ -30,7 +30,6 @@ from ik_node.solver.branches import (
 )
 from ik_node.solver.descent.entry import bias_rows, NO_POSE, NO_SEED
 from ik_node.solver.descent.layout import (
-    FARTHEST_SEED,
     JOINT_VALUES,
     JointRows,
     LAST_ATTEMPT,
@@ -46,9 +45,15 @@ from ik_node.solver.goal import (
     Goal,
     goal_matrix,
 )
-from ik_node.solver.options import COMPILED_METHOD, methods, SolverOptions
+from ik_node.solver.options import (
+    COMPILED_METHOD,
+    make_options,
+    methods,
+    other_options,
+    SolverOptions,
+)
 from ik_node.solver.result import Posture, Result
-from ik_node.solver.tables import Query, Tables
+from ik_node.solver.tables import checked_seeds, Query, Tables
 from ik_node.solver.unreachable import explain, last_attempt, settle_nearest
 from ik_node.solver.warm_up import warm_up_self_motion
 
@@ -93,19 +98,15 @@ class Solver:
 
     def __init__(self, chain: Chain, collisions: PostureCheck | None = None,
                  **options: Unpack[OptionValues]) -> None:
-        unknown = options.keys() - SolverOptions.__dataclass_fields__.keys()
-        if unknown:
-            raise ParameterError(f'the solver has no option {", ".join(sorted(unknown))}; it has '
-                                 f'{", ".join(SolverOptions.__dataclass_fields__)}')
         self.chain, self.collisions = chain, collisions
-        self.options = SolverOptions(**options)
+        self.options = make_options(SolverOptions, options, 'the solver')
         with compilation_told():
             self.tables = Tables(chain, self.options)
             if collisions is not None and chain.n > EXACT_AXES:
                 warm_up_self_motion()
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
         self._counts = np.array([1, 0, self.first_restarts])
-        self._middle = np.clip(chain.middle, chain.lower, chain.upper)
+        self._middle = chain.middle
         # Whether a solution found by one compiled call may be the result.
         single = (self.options.method == COMPILED_METHOD
                   and self.options.max_jump == float('inf') and not self.tables.locked)
@@ -128,11 +129,9 @@ class Solver:
 
     def __repr__(self) -> str:
         """Return the chain and the options that are not the defaults."""
-        default = SolverOptions()
-        options = ''.join(f', {name}={value!r}' for name, value in vars(self.options).items()
-                          if value != getattr(default, name))
         chain = self.chain
-        return f'Solver({chain.base_link} to {chain.tip_link}, {chain.n} joints{options})'
+        return (f'Solver({chain.base_link} to {chain.tip_link}, {chain.n} joints'
+                f'{other_options(self.options)})')
 
     @property
     def preferred(self) -> np.ndarray:
@@ -320,13 +319,8 @@ class Solver:
             if self.tables.fill_row(*given, row):
                 return row, settings
         # Arguments of other kinds, and the checks that name a fault.
-        n = self.chain.n
         T = goal.T_base_tip if isinstance(goal, Goal) else goal_matrix(goal)
-        seeds = self._middle if seed is None else real_array(seed)
-        if (seeds is None or seeds.ndim not in (1, 2) or seeds.shape[-1] != n or seeds.size == 0
-                or not (np.abs(seeds) <= FARTHEST_SEED).all()):
-            raise ParameterError(f'a seed must be {n} finite numbers, one for each joint, none '
-                                 f'beyond {FARTHEST_SEED:g}')
+        seeds = checked_seeds(self.chain, seed, (1, 2))
         return np.concatenate([T.ravel(), seeds.ravel(), np.zeros(self._answer_size)]), settings
 
     def _arrays(self, goal: Goal | np.ndarray,

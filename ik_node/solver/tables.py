@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ik_node.base.checks import real_array
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote, shown
-from ik_node.kinematics.kernels import tip_poses
+from ik_node.kinematics.kernels import pose_row, tip_poses
 from ik_node.model.chain import Chain
+from ik_node.model.joint_space import JointSpace
 from ik_node.model.joints import one_per_joint
 from ik_node.solver.arm_geometry import closed_form_of
 from ik_node.solver.closed_form.closed_form import ANSWER_SIZE, MAX_BRANCHES
@@ -26,6 +28,8 @@ from ik_node.solver.descent.layout import (
     BOX_WIDTHS,
     EXACT_POSE,
     EXPLORE_SELF_MOTION,
+    FARTHEST_SEED,
+    HALF_WIDTHS,
     JOINT_VALUES,
     JointRows,
     MANIPULABILITY_GAIN,
@@ -39,9 +43,10 @@ from ik_node.solver.descent.layout import (
     SOLVED_FLAG,
     SQUARED_ERROR,
     TIP_AXES,
+    TOLERANCE_AXES,
 )
 from ik_node.solver.descent.nearest import nearest_row
-from ik_node.solver.goal import EXACT_TOLERANCE, Goal
+from ik_node.solver.goal import EXACT_TOLERANCE, Goal, TIP_FRAME
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.warm_up import (
     warm_up,
@@ -80,12 +85,8 @@ class Tables:
         # Two quadratic pulls equal one pull to the weighted mean of their targets.
         share = np.divide(posture_gains, both, out=np.zeros(chain.n), where=both > 0.0)
         target = self.preferred + share * chain.difference(posture, self.preferred)
-        wraps = chain.revolute & np.isfinite(chain.lower) & np.isfinite(chain.upper) \
-            & (chain.upper - chain.lower >= 2.0 * pi - 1e-9)
-        # (7, n), rows: see :class:`ik_node.solver.descent.layout.JointRows`
-        self.joints = np.array([chain.lower, chain.upper, wraps, chain.revolute,
-                                1.0 / np.sqrt(self._positive('weights', 1e-6)), target,
-                                both / width**2])
+        self.joints = joint_table(chain, self._positive('weights', 1e-6), target,
+                                  both / width**2)
         if options.manipulability_gain > 0.0 and chain.n < 6:
             raise ParameterError('manipulability_gain needs six joints at least, '
                                  f'the chain has {chain.n}')
@@ -134,9 +135,7 @@ class Tables:
         The weight of the orientation is that of the options by default.
         """
         n, weight = self.chain.n, metres_per_radian or self.options.metres_per_radian
-        apart = self.postures[n:] - np.concatenate([T[:3, :3].ravel(), T[:3, 3]])[:, None]
-        square = 0.5 * weight**2 * (apart[:9]**2).sum(axis=0) \
-            + (apart[9:]**2).sum(axis=0)
+        square = squared_distances(self.postures[n:], pose_row(T), weight)
         return self.postures[:n, np.argsort(square, kind='stable')].T
 
     def of(self, goal: Goal) -> np.ndarray:
@@ -146,8 +145,7 @@ class Tables:
         key = goal.tolerance, goal.frame
         settings = self._boxes.get(key)
         if settings is None:
-            axes = TIP_AXES if goal.frame == 'tip' else BASE_AXES
-            settings = self._settings(goal.tolerance, axes)
+            settings = self._settings(goal.tolerance, box_axes(goal))
             if len(self._boxes) >= KEPT_SETTINGS:
                 self._boxes.clear()
             self._boxes[key] = settings
@@ -373,18 +371,60 @@ class Query:
         return replace(self, settings=settings)
 
 
-def window(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+def checked_seeds(space: JointSpace, seeds: np.ndarray | None,
+                  dimensions: tuple[int, ...] = (1,)) -> np.ndarray:
+    """Return a seed (n,), or seeds (s, n) if 2 `dimensions` may be; by default the middle."""
+    array = space.middle if seeds is None else real_array(seeds)
+    if (array is None or array.ndim not in dimensions or array.shape[-1] != space.n
+            or array.size == 0 or not (np.abs(array) <= FARTHEST_SEED).all()):
+        raise ParameterError(f'a seed must be {space.n} finite numbers, one for each joint, none '
+                             f'beyond {FARTHEST_SEED:g}')
+    return np.ascontiguousarray(array)
+
+
+def box_axes(goal: Goal) -> int:
+    """Return along which axes the box of a goal is, as compiled code reads it."""
+    return EXACT_POSE if goal.is_exact else TIP_AXES if goal.frame == TIP_FRAME else BASE_AXES
+
+
+def joint_table(space: JointSpace, weights: np.ndarray, preferred: np.ndarray | float = 0.0,
+                pull: np.ndarray | float = 0.0) -> np.ndarray:
+    """Return what :class:`ik_node.solver.descent.layout.JointRows` are rows of, (7, n)."""
+    width = space.upper - space.lower
+    wraps = space.revolute & np.isfinite(width) & (width >= 2.0 * pi - 1e-9)
+    return np.array(np.broadcast_arrays(space.lower, space.upper, wraps, space.revolute,
+                                        1.0 / np.sqrt(weights), preferred, pull), dtype=float)
+
+
+def window(space: JointSpace) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits; for joints without limits, one turn about 0."""
-    lower = np.where(np.isfinite(chain.lower), chain.lower, -pi)
-    upper = np.where(np.isfinite(chain.upper), chain.upper, pi)
+    lower = np.where(np.isfinite(space.lower), space.lower, -pi)
+    upper = np.where(np.isfinite(space.upper), space.upper, pi)
     return np.minimum(lower, upper), np.maximum(lower, upper)
+
+
+def spread_postures(space: JointSpace, count: int, random_seed: int = 0) -> np.ndarray:
+    """Return postures spread evenly over the limits, (count, n); a random seed shifts them all."""
+    (lower, upper), shares = window(space), low_discrepancy(count, space.n)
+    if random_seed:
+        shares = (shares + np.random.default_rng(random_seed).uniform(size=space.n)) % 1.0
+    return lower + (upper - lower) * shares
+
+
+def squared_distances(poses: np.ndarray, goal: np.ndarray, length: float) -> np.ndarray:
+    """
+    Return how far poses (12, K) are from a goal (12,) or (19,), (K,), m^2.
+
+    `length` (m per rad) weighs the rotation; a part of a goal that has a free axis is left out.
+    """
+    exact = (goal[HALF_WIDTHS:TOLERANCE_AXES].reshape(2, -1) != np.inf).all(axis=1)
+    square = (poses - goal[:12, None])**2
+    return 0.5 * length**2 * exact[1] * square[:9].sum(axis=0) + exact[0] * square[9:].sum(axis=0)
 
 
 def posture_table(chain: Chain, count: int) -> np.ndarray:
     """Return postures spread evenly over the limits, (n + 12, count): q and pose of the tip."""
-    lower, upper = window(chain)
-    Q = lower + (upper - lower) * low_discrepancy(count, chain.n)
-    poses = np.empty((count, 12))
+    Q, poses = spread_postures(chain, count), np.empty((count, 12))
     tip_poses(chain.table, Q, poses)
     return np.ascontiguousarray(np.hstack([Q, poses]).T)
 

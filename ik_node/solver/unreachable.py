@@ -14,6 +14,7 @@ from ik_node.base.checks import check_numbers, NOT_NEGATIVE_OR_INF
 from ik_node.base.errors import Reason
 from ik_node.base.text import quote
 from ik_node.model.chain import Chain
+from ik_node.model.joint_space import AT_LIMIT
 from ik_node.solver.branches import (
     distinct_solutions,
     nearest_inside,
@@ -34,7 +35,7 @@ from ik_node.solver.descent.layout import (
     TIP_AXES,
     WALK_TO_REST,
 )
-from ik_node.solver.result import AT_LIMIT, PostureMetrics, Result
+from ik_node.solver.result import PostureMetrics, Result
 from ik_node.solver.tables import Query
 
 SETTLING_STEPS = 300.0           # to the nearest posture

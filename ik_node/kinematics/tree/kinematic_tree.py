@@ -191,15 +191,17 @@ class KinematicTree(JointSpace):
 
     def reach(self, tip: str) -> float:
         """Return an upper bound (m) on the distance of a tip from the base, infinite if none."""
-        total, k = 0.0, int(self.tip_rows[self.tip_index(tip)])
-        while k >= 0:
-            row = self.table[k]
-            total += float(np.linalg.norm(row[9:12]))
+        return self._reaches[self.tip_index(tip)]
+
+    @cached_property
+    def _reaches(self) -> list[float]:
+        reaches = np.zeros(len(self.table) + 1)  # of each row, that of the base is the last
+        for k, row in enumerate(self.table):
+            reaches[k] = reaches[self.parents[k]] + np.linalg.norm(row[9:12])
             if row[12] != 0.0 and row[14] != 0.0:
                 ends = row[14] * np.array([self.lower[int(row[13])], self.upper[int(row[13])]])
-                total += float(np.abs(ends + row[15]).max())
-            k = int(self.parents[k])
-        return total
+                reaches[k] += np.abs(ends + row[15]).max()
+        return reaches[self.tip_rows].tolist()
 
     def _frames(self, q: np.ndarray) -> np.ndarray:
         frames = np.empty((len(self.table), 12))
@@ -340,5 +342,4 @@ def _standing(space: JointSpace, tree: Tree, positions: Mapping[str, float]) -> 
         if joint.moves:
             rest = float(np.clip(0.0, joint.lower, joint.upper))
             values[joint.name] = float(positions.get(joint.name, rest))
-    q = np.clip(space.middle, space.lower, space.upper)
-    return values | dict(zip(space.joint_names, map(float, q)))
+    return values | dict(zip(space.joint_names, map(float, space.middle)))

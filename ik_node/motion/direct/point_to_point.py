@@ -185,7 +185,7 @@ def plan_point_to_point(joint_names: tuple[str, ...], start: StartState, q_goal:
 
 def warm_up(chain: Chain, limits: MotionLimits) -> None:
     """Load or compile all kernels of motions between joint positions, and of what joins them."""
-    q = np.clip(chain.middle, chain.lower, chain.upper)
+    q = chain.middle
     start = StartState.from_state(MotionState.at_rest(q))
     motion = plan_point_to_point(chain.joint_names, start, q, limits, 0.1, chain)
     StartState.from_motion(motion, 0.0, 0.5 * motion.duration)

@@ -199,7 +199,7 @@ def warm_up(solver: Solver) -> None:
     """Load or compile all kernels of :func:`plan_path`, so that the first path is not late."""
     chain = solver.chain
     ones = np.ones(chain.n)
-    q = np.clip(chain.middle, chain.lower, chain.upper)
+    q = chain.middle
     there = np.clip(q + 1e-3, chain.lower, chain.upper)
     try:
         planned = plan_path(solver, StartState.from_state(MotionState.at_rest(q)),

@@ -199,7 +199,7 @@ def _collisions(arms: KinematicTree, options: ArmsOptions,
 def _warm_up(robot: ArmsRobot) -> None:
     """Load or compile what a goal needs, so that the first one is not late."""
     arms = robot.tree
-    q = np.clip(arms.middle, arms.lower, arms.upper)
+    q = arms.middle
     robot.solver.solve(arms.fk(q), q)
     try:
         plan_tree_motion(arms, q, np.clip(q + WARM_UP_STEP, arms.lower, arms.upper),

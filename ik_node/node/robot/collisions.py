@@ -86,7 +86,7 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
             logger.warning(f'{quote(pair.links[0])} and {quote(pair.links[1])} are not checked '
                            f'against each other: {pair.reason}')
     # Compiled here, before the first goal.
-    q = np.clip(chain.middle, chain.lower, chain.upper)
+    q = chain.middle
     model.check_many(q[None])
     certify_edge(model, q, q)
     return model

@@ -12,13 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.base.checks import check_counts, check_numbers, POSITIVE, POSITIVE_OR_INF
-from ik_node.base.errors import GoalError, Reason
+from ik_node.base.errors import Reason
 from ik_node.base.text import length_text, quote
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree
-from ik_node.solver.descent.layout import BASE_AXES, EXACT_POSE, TIP_AXES
-from ik_node.solver.goal import Goal, goal_matrix
-
-AT_TREE_LIMIT = 1e-6  # rad or m
+from ik_node.solver.goal import Goal
 
 
 class TipError(NamedTuple):
@@ -82,9 +79,7 @@ class TreeResult:
     @property
     def limiting_joints(self) -> tuple[str, ...]:
         """Return the names of the joints at a limit."""
-        margins = np.minimum(self.q - self.tree.lower, self.tree.upper - self.q)
-        return tuple(name for name, margin in zip(self.tree.joint_names, margins)
-                     if margin < AT_TREE_LIMIT)
+        return self.tree.at_limit(self.q)
 
     @property
     def message(self) -> str:
@@ -127,7 +122,7 @@ class TreeSolverOptions:
     deadline: float = inf
     """Seconds, on the monotonic clock; by default none, so that equal calls give equal answers."""
     random_seed: int = 0
-    """Of the postures from which restarts begin."""
+    """Of the shift of the postures from which restarts begin; 0 = none."""
     joint_weights: Mapping[str, float] | None = None
     """By joint, cost of moving a joint; a joint of weight 4 takes a quarter of the motion of one
     of weight 1, which is the default."""
@@ -138,19 +133,3 @@ class TreeSolverOptions:
                       'metres_per_radian')
         check_numbers(values, POSITIVE_OR_INF, 'deadline')
         check_counts(values, inf, 'max_iterations', 'max_restarts', 'random_seed')
-
-
-def goal_row(goal: TipGoal, tip: str) -> np.ndarray:
-    """Return a goal (19,) as compiled code reads it."""
-    box, axes = np.zeros(6), EXACT_POSE
-    try:
-        if isinstance(goal, Goal):
-            T = goal.T_base_tip
-            if not goal.is_exact:
-                box = np.array(goal.tolerance, dtype=float)
-                axes = TIP_AXES if goal.frame == 'tip' else BASE_AXES
-        else:
-            T = goal_matrix(goal)
-    except GoalError as error:
-        raise GoalError(f'the goal of {quote(tip)}: {error}', error.reason) from None
-    return np.concatenate([T[:3, :3].ravel(), T[:3, 3], box, [float(axes)]])

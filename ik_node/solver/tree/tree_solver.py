@@ -5,20 +5,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from math import inf, pi
+from math import inf
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.base.checks import numbers, real_array
+from ik_node.base.checks import numbers
 from ik_node.base.errors import GoalError, ParameterError, Reason
 from ik_node.base.text import quote, shown
 from ik_node.kinematics.arguments import did_you_mean
+from ik_node.kinematics.kernels import pose_row
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree
 from ik_node.kinematics.tree.tree_kernels import tree_poses
 from ik_node.solver.branches import PostureCheck
-from ik_node.solver.descent.layout import FARTHEST_SEED, JointRows
+from ik_node.solver.descent.layout import JointRows
 from ik_node.solver.descent.tree_damped import (
     ANSWER_ATTEMPTS,
     ANSWER_STEPS,
@@ -31,14 +32,16 @@ from ik_node.solver.descent.tree_damped import (
     TreeProblem,
     WalkRule,
 )
-from ik_node.solver.goal import Goal, goal_matrix, POSITION_ONLY
-from ik_node.solver.tree.tree_result import (
-    goal_row,
-    TipError,
-    TipGoal,
-    TreeResult,
-    TreeSolverOptions,
+from ik_node.solver.goal import as_goal, Goal, POSITION_ONLY
+from ik_node.solver.options import make_options, other_options
+from ik_node.solver.tables import (
+    box_axes,
+    checked_seeds,
+    joint_table,
+    spread_postures,
+    squared_distances,
 )
+from ik_node.solver.tree.tree_result import TipError, TipGoal, TreeResult, TreeSolverOptions
 from ik_node.solver.warm_up import warm_up_tree
 
 STORED_POSTURES = 512       # random ones, of which restarts take the nearest
@@ -47,7 +50,6 @@ REASON_RESTARTS = 48        # of each solve that looks for the reason of a failu
 DISTANT_RESTARTS = 8        # for a goal farther away than the joints are long
 REST_ATTEMPTS = 3           # that walk to the nearest posture, after a failure
 REST_STEPS_MOST = 300
-FULL_TURN_RAD = 2.0 * pi
 
 
 class _Task(NamedTuple):
@@ -107,31 +109,18 @@ class TreeSolver:
 
     def __init__(self, tree: KinematicTree, collisions: PostureCheck | None = None,
                  **options: object) -> None:
-        unknown = options.keys() - TreeSolverOptions.__dataclass_fields__.keys()
-        if unknown:
-            raise ParameterError(f'the tree solver has no option {", ".join(sorted(unknown))}; it '
-                                 f'has {", ".join(TreeSolverOptions.__dataclass_fields__)}')
         self.tree, self.collisions = tree, collisions
-        self.options = TreeSolverOptions(**options)
+        self.options = make_options(TreeSolverOptions, options, 'the tree solver')
         warm_up_tree()
-        n = tree.n
-        with np.errstate(invalid='ignore'):
-            wraps = tree.revolute & (tree.upper - tree.lower >= FULL_TURN_RAD)
         self._problem = TreeProblem(
-            tree.table, tree.parents,
-            JointRows(tree.lower.copy(), tree.upper.copy(), wraps.astype(float),
-                      tree.revolute.astype(float), 1.0 / np.sqrt(self._joint_weights()),
-                      np.zeros(n), np.zeros(n)),
+            tree.table, tree.parents, JointRows(*joint_table(tree, self._joint_weights())),
             np.array([self.options.position_tolerance, self.options.orientation_tolerance]),
             float(self.options.metres_per_radian))
-        self._middle = np.clip(tree.middle, tree.lower, tree.upper)
-        lower = np.where(np.isfinite(tree.lower), tree.lower, -pi)
-        upper = np.where(np.isfinite(tree.upper), tree.upper, pi)
-        self._postures = np.random.default_rng(self.options.random_seed).uniform(
-            lower, upper, (STORED_POSTURES, n))
-        self._poses = np.empty((STORED_POSTURES, len(tree.tip_links), 12))
+        self._postures = spread_postures(tree, STORED_POSTURES, self.options.random_seed)
+        poses = np.empty((STORED_POSTURES, len(tree.tip_links), 12))
         tree_poses(tree.table, tree.parents, self._postures, tree.tip_rows,
-                   np.empty((len(tree.table), 12)), self._poses)
+                   np.empty((len(tree.table), 12)), poses)
+        self._poses = np.ascontiguousarray(poses.transpose(1, 2, 0))  # (T, 12, K)
 
     def with_collisions(self, collisions: PostureCheck | None) -> TreeSolver:
         """Return the solver with another collision model."""
@@ -142,10 +131,7 @@ class TreeSolver:
 
     def __repr__(self) -> str:
         """Return the tree and the options that are not the defaults."""
-        default = TreeSolverOptions()
-        options = ''.join(f', {name}={value!r}' for name, value in vars(self.options).items()
-                          if value != getattr(default, name))
-        return f'TreeSolver({self.tree!r}{options})'
+        return f'TreeSolver({self.tree!r}{other_options(self.options)})'
 
     def solve(self, goals: Mapping[str, TipGoal], seed: np.ndarray | None = None, *,
               weights: Mapping[str, float] | None = None,
@@ -183,12 +169,13 @@ class TreeSolver:
 
         """
         began = perf_counter()
-        seed = self._seed(seed)
+        seed = checked_seeds(self.tree, seed)
         weights = self._weights(weights or {})
         secondary = self._secondary(goals, secondary)
-        task = self._task(goals, weights, secondary)
-        distant = any(self._too_far(tip, goal) for tip, goal in goals.items()
-                      if tip not in secondary)
+        asked = {tip: self._goal(tip, goal) for tip, goal in goals.items()}
+        task = self._task(asked, weights, secondary)
+        required = {tip: goal for tip, goal in asked.items() if tip not in secondary}
+        distant = any(self._too_far(tip, goal) for tip, goal in required.items())
         late, collide = self._attempt(
             task, seed, min(DISTANT_RESTARTS, self.options.max_restarts) if distant
             else self.options.max_restarts, began, self.collisions)
@@ -200,12 +187,11 @@ class TreeSolver:
                      + self.collisions.describe(task.q))
         elif not task.solved:
             first = task.q.copy()
-            task = self._nearest(task, goals, weights, secondary)
+            task = self._nearest(task, asked, weights, secondary)
             if late:
                 status, cause = Reason.DEADLINE, ('no solution within the time allowed '
                                                   f'({1e3 * self.options.deadline:.0f} ms)')
             else:
-                required = {tip: goals[tip] for tip in goals if tip not in secondary}
                 status, cause, unreachable = self._reason(required, first)
         return TreeResult(self.tree, status, task.q.copy(), task.errors(),
                           perf_counter() - began, secondary, unreachable, cause, attempts, steps)
@@ -247,19 +233,12 @@ class TreeSolver:
 
     def _nearest_postures(self, task: _Task) -> np.ndarray:
         """Return the numbers of the stored postures, those nearest to the goals first."""
-        length, distance = self.options.metres_per_radian, np.zeros(STORED_POSTURES)
-        for tip, goal, weight, level in zip(task.tips, task.goals.poses, task.goals.weights,
-                                            task.goals.levels):
-            if level != 0:
-                continue
-            poses = self._poses[:, self.tree.tip_links.index(tip)]
-            if (goal[12:15] != inf).all():
-                distance += weight**2 * ((poses[:, 9:] - goal[9:12])**2).sum(axis=1)
-            if (goal[15:18] != inf).all():  # half the squared chord of the rotation
-                distance += (weight * length)**2 * (3.0 - poses[:, :9] @ goal[:9])
-        return np.argsort(distance, kind='stable')
+        poses, weights = task.goals.poses, task.goals.weights
+        return np.argsort(sum(weights[k]**2 * squared_distances(
+            self._poses[self.tree.tip_index(tip)], poses[k], self.options.metres_per_radian)
+            for k, tip in enumerate(task.tips) if task.goals.levels[k] == 0), kind='stable')
 
-    def _nearest(self, task: _Task, goals: Mapping[str, TipGoal], weights: Mapping[str, float],
+    def _nearest(self, task: _Task, goals: Mapping[str, Goal], weights: Mapping[str, float],
                  secondary: tuple[str, ...]) -> _Task:
         """Return the posture with the least weighted errors that is found after a failure."""
         fresh = self._task(goals, weights, secondary)
@@ -269,20 +248,20 @@ class TreeSolver:
                      WalkRule(REST_STEPS_MOST, True), fresh.met, fresh.answer)
         return fresh
 
-    def _reason(self, goals: Mapping[str, TipGoal],
+    def _reason(self, goals: Mapping[str, Goal],
                 start: np.ndarray) -> tuple[Reason, str, tuple[str, ...]]:
         """Return why the goals cannot be met: the reason, what is said, and the tips."""
         for tip, goal in goals.items():
             if self._solvable({tip: goal}, start):
                 continue
-            T = goal.T_base_tip if isinstance(goal, Goal) else goal_matrix(goal)
             said = f'the tip {quote(tip)} cannot be brought to its goal'
             if self._too_far(tip, goal):
-                far, reach = float(np.linalg.norm(T[:3, 3])), self.tree.reach(tip)
+                far = float(np.linalg.norm(goal.T_base_tip[:3, 3]))
                 return Reason.OUT_OF_REACH, (f'{said}, which is {far:.4g} m from the base link; '
-                                             f'it reaches at most {reach:.4g} m'), (tip,)
-            rigid = not (isinstance(goal, Goal) and (goal.position_free or goal.orientation_free))
-            if rigid and self._solvable({tip: Goal(T, POSITION_ONLY)}, start):
+                                             f'it reaches at most {self.tree.reach(tip):.4g} '
+                                             'm'), (tip,)
+            if not (goal.position_free or goal.orientation_free) and self._solvable(
+                    {tip: Goal(goal.T_base_tip, POSITION_ONLY)}, start):
                 return (Reason.ORIENTATION_OUT_OF_REACH,
                         f'{said}: it gets to the position, but not in that orientation', (tip,))
             return Reason.NO_SOLUTION, f'{said}, by itself or with the others', (tip,)
@@ -294,51 +273,45 @@ class TreeSolver:
             said += f'; without {", or without ".join(map(quote, in_the_way))}, the others can'
         return Reason.NO_SOLUTION, said, in_the_way or tuple(goals)
 
-    def _too_far(self, tip: str, goal: TipGoal) -> bool:
+    def _too_far(self, tip: str, goal: Goal) -> bool:
         """Return whether a goal is farther from the base than the joints are long."""
-        if isinstance(goal, Goal) and max(goal.tolerance[:3]) > 0.0:
-            return False
-        T = goal.T_base_tip if isinstance(goal, Goal) else goal_matrix(goal)
-        return bool(np.linalg.norm(T[:3, 3]) > self.tree.reach(tip))
+        return max(goal.tolerance[:3]) == 0.0 \
+            and bool(np.linalg.norm(goal.T_base_tip[:3, 3]) > self.tree.reach(tip))
 
-    def _solvable(self, goals: Mapping[str, TipGoal], start: np.ndarray) -> bool:
+    def _solvable(self, goals: Mapping[str, Goal], start: np.ndarray) -> bool:
         task = self._task(goals, {}, ())
         self._attempt(task, start, min(REASON_RESTARTS, self.options.max_restarts), perf_counter())
         return task.solved
 
     # ---- arguments ----------------------------------------------------------
 
-    def _task(self, goals: Mapping[str, TipGoal], weights: Mapping[str, float],
+    def _goal(self, tip: str, goal: TipGoal) -> Goal:
+        """Return a goal as it is searched for."""
+        self.tree.tip_index(tip)
+        try:
+            return as_goal(goal)
+        except GoalError as error:
+            raise GoalError(f'the goal of {quote(tip)}: {error}', error.reason) from None
+
+    def _task(self, goals: Mapping[str, Goal], weights: Mapping[str, float],
               secondary: Collection[str]) -> _Task:
         tree, tips = self.tree, tuple(goals)
         index = [tree.tip_index(tip) for tip in tips]
         answer = np.zeros(TIP_ERRORS + 2 * len(tips) + tree.n)
         answer[[FIRST_ERROR, SECOND_ERROR]] = inf
         return _Task(tips, TipGoals(
-            np.array([goal_row(goal, tip) for tip, goal in goals.items()]),
+            np.array([np.append(pose_row(goal.T_base_tip), (*goal.tolerance, box_axes(goal)))
+                      for goal in goals.values()]),
             tree.tip_rows[index], np.array([weights.get(tip, 1.0) for tip in tips]),
             np.array([int(tip in secondary) for tip in tips]),
             np.ascontiguousarray(tree.moved_by[:, index])),
             np.zeros(len(tips), dtype=bool), answer)
 
-    def _seed(self, seed: np.ndarray | None) -> np.ndarray:
-        if seed is None:
-            return self._middle.copy()
-        values = real_array(seed)
-        if values is None or values.shape != (self.tree.n,) \
-                or not (np.abs(values) <= FARTHEST_SEED).all():
-            raise ParameterError(f'a seed must be {self.tree.n} finite numbers, one for each '
-                                 f'joint, none beyond {FARTHEST_SEED:g}')
-        return np.ascontiguousarray(values)
-
     def _weights(self, weights: Mapping[str, float]) -> dict[str, float]:
-        for tip, weight in weights.items():
+        for tip in weights:
             self.tree.tip_index(tip)
-            if not numbers(weight, (), f'the weight of {quote(tip)}') > 0.0:
-                raise ParameterError(f'the weight of {quote(tip)} is {weight}; it must be '
-                                     'positive (leave the tip out of the goals, or make it '
-                                     'secondary)')
-        return {tip: float(weight) for tip, weight in weights.items()}
+        return {tip: _positive(weight, quote(tip), ' (leave the tip out of the goals, or make it '
+                               'secondary)') for tip, weight in weights.items()}
 
     def _secondary(self, goals: Mapping[str, TipGoal],
                    secondary: Collection[str]) -> tuple[str, ...]:
@@ -361,8 +334,11 @@ class TreeSolver:
             if name not in self.tree.joint_names:
                 raise ParameterError(f'joint_weights names {quote(name)}, which is not a joint of '
                                      'the tree' + did_you_mean(name, self.tree.joint_names))
-            if not numbers(value, (), f'the weight of joint {quote(name)}') > 0.0:
-                raise ParameterError(f'the weight of joint {quote(name)} is {value}; it must be '
-                                     'positive')
-            weights[self.tree.joint_names.index(name)] = value
+            weights[self.tree.joint_names.index(name)] = _positive(value, f'joint {quote(name)}')
         return weights
+
+
+def _positive(weight: float, whose: str, advice: str = '') -> float:
+    if not numbers(weight, (), f'the weight of {whose}') > 0.0:
+        raise ParameterError(f'the weight of {whose} is {weight}; it must be positive{advice}')
+    return float(weight)

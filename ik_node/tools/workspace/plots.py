@@ -87,7 +87,7 @@ def _draw_slice(axes: Axes, workspace: Workspace, axis: int, k: int, colours: ob
 def _draw_arm(axes: Axes, chain: Chain, axis: int) -> None:
     """Draw joints and tip at the middle of the joint ranges, seen along an axis."""
     frames = np.empty((len(chain.table), 12))
-    joint_frames(chain.table, np.clip(chain.middle, chain.lower, chain.upper), frames)
+    joint_frames(chain.table, chain.middle, frames)
     line = np.delete(np.vstack([np.zeros(3), frames[:, 9:]]), axis, axis=1)
     axes.plot(*line.T, color='#202020', linewidth=1.5, marker='o', markersize=3, zorder=2)
 

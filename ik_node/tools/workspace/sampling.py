@@ -343,7 +343,7 @@ class _Poses:
     def solve(self) -> None:
         """Solve all poses that can be solved."""
         chain = self._solver.chain
-        middle = np.clip(chain.middle, chain.lower, chain.upper)
+        middle = chain.middle
         self._attempt(np.arange(self.solved.size), lambda rows: middle, FIRST_ATTEMPTS,
                       self._progress)
         fresh = self.solved.copy()
