@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ik_node.solver.options import SOLUTION_CHOICES
@@ -385,12 +385,19 @@ IK_NODE = (
 # The limits of the chain itself, which clients know as well.
 POSITION_LIMITS = tuple(row for row in IK_NODE if row.fills.startswith('position_limits.'))
 
+_OF_ONE_ARM = {row.name: row for row in IK_NODE}
+
+
+def _fixed(name: str, fills: str, **other: Any) -> Row:
+    """Return a row of IK_NODE for a node whose parameters do not change, with `other` fields."""
+    return replace(_OF_ONE_ARM[name], live=False, fills=fills, convert='', **other)
+
+
 IK_ARMS = (
     *MODEL_ROWS[:2],
     MESH_PATHS,
-    Row('base_link', '',
-        'link that poses refer to; empty: the root of the URDF', live=False,
-        fills='base_link'),
+    _fixed('base_link', 'base_link',
+           description='link that poses refer to; empty: the root of the URDF'),
     Row('tip_links', (),
         'links that are moved to the poses of a goal, in this order', live=False, strings=True,
         fills='tip_links'),
@@ -402,97 +409,48 @@ IK_ARMS = (
         'for each of the controllers a string of its joints, with blanks between',
         live=False, strings=True,
         fills='controller_joints'),
-    Row('controller_max_points', 0,
-        'largest number of points of a trajectory that each controller takes, such as 200 of '
-        'MotoROS2; 0 = no limit', 0, 1_000_000, live=False, fills='controller_max_points'),
-    Row('solver.deadline', 0.2,
-        'maximum time for one solve, s', 1e-3, 10.0, live=False,
-        fills='deadline'),
-    Row('solver.max_restarts', 200,
-        'attempts from other postures after the one from the present posture',
-        0, 10_000, live=False,
-        fills='max_restarts'),
-    Row('motion.velocity_scale', 0.5,
-        'fraction of the velocity limits that is used', 0.001, 1.0, live=False,
-        fills='velocity_scale'),
-    Row('motion.joint_limits_file', '',
-        "joint_limits.yaml as MoveIt's, whose limits narrow those of the URDF; a path or "
-        'package://NAME/PATH; empty: none', live=False, fills='joint_limits_file'),
-    Row('motion.velocity_limits', (),
-        'joint velocity limits, rad/s or m/s, one value or one per joint; not set: those of the '
-        'URDF', live=False,
-        fills='velocity_limits'),
-    Row('motion.acceleration_limits', (),
-        'joint acceleration limits, rad/s^2 or m/s^2, one value or one per joint; those of the '
-        'URDF hold where they are smaller; not set: those of the URDF, and 2 where it has none',
-        live=False, fills='acceleration_limits'),
-    Row('motion.jerk_limits', (),
-        'joint jerk limits, rad/s^3 or m/s^3, as motion.acceleration_limits, and 20 where the '
-        'URDF has none', live=False,
-        fills='jerk_limits'),
+    _fixed('controller_max_points', 'controller_max_points',
+           description='largest number of points of a trajectory that each controller takes, such '
+           'as 200 of MotoROS2; 0 = no limit'),
+    _fixed('solver.deadline', 'deadline', default=0.2),
+    _fixed('solver.max_restarts', 'max_restarts', default=200),
+    _fixed('motion.velocity_scale', 'velocity_scale'),
+    _fixed('motion.joint_limits_file', 'joint_limits_file'),
+    *(_fixed(f'motion.{name}', name)
+      for name in ('velocity_limits', 'acceleration_limits', 'jerk_limits')),
     Row('motion.start_delay', 0.2,
         'time from sending a motion until all controllers begin it, s; longer than any of them '
         'takes to hear of it', 0.01, 10.0, live=False,
         fills='motion.start_delay'),
-    Row('motion.start_tolerance', 0.02,
-        'how far outside its limits a joint may be at the start of a motion, or from where the '
-        'motion was planned from, rad or m', 0.0, 1.0, live=False,
-        fills='motion.start_tolerance'),
-    Row('motion.detour_time', 5.0,
-        'CPU time limit for planning around obstacles, s; 0 = refuse the goal', 0.0, 600.0,
-        live=False,
-        fills='detour_time'),
-    Row('collision.check', True,
-        'choose postures in which the arms collide neither with each other nor with objects, and '
-        'send no motion that would', live=False,
-        fills='collision_check'),
-    Row('collision.scene_file', '',
-        'YAML file of the objects around the arms; empty: none', live=False,
-        fills='scene_file'),
-    Row('collision.srdf_file', '',
-        'SRDF whose disabled pairs of links are not checked against each other; empty: none',
-        live=False,
-        fills='srdf_file'),
-    Row('collision.strict', False,
-        'refuse a robot with a link that cannot be checked, instead of a warning', live=False,
-        fills='collision_strict'),
-    Row('collision.padding', 0.0, 'thickness added to all links, m', 0.0, 1.0, live=False,
-        fills='collision_padding'),
-    Row('collision.link_padding', (),
-        "thickness of single links in place of collision.padding, m, as 'link=0.01'; "
-        "[''] = none", live=False, strings=True, fills='collision_link_padding'),
-    Row('collision.other_joints', (),
-        'where joints beside the arm are (another arm, fingers, a lid), until joint states say '
-        "so, rad or m, as 'joint=0.5'; [''] = at 0",
-        live=False, strings=True, fills='collision_other_joints'),
-    Row('collision.margin', 0.01,
-        'least distance of the arms from each other, and from objects, m', 0.0, 1.0,
-        live=False,
-        fills='collision_margin'),
-    Row('collision.ground', False,
-        'whether all below collision.ground_height is solid', live=False,
-        fills='ground'),
-    Row('collision.ground_height', 0.0,
-        'height of the ground in the base link, m', -100.0, 100.0, live=False,
-        fills='ground_height'),
-    Row('goal.max_age', 5.0, 'maximum age of a goal, by its stamp, s', 0.0, 1e6, live=False,
-        fills='max_goal_age'),
-    Row('state.timeout', 0.5, 'maximum age of a joint state, s', 0.01, 60.0, live=False,
-        fills='monitor.state_timeout'),
+    _fixed('motion.start_tolerance', 'motion.start_tolerance',
+           description='how far outside its limits a joint may be at the start of a motion, or '
+           'from where the motion was planned from, rad or m'),
+    _fixed('motion.detour_time', 'detour_time'),
+    _fixed('collision.check', 'collision_check',
+           description='choose postures in which the arms collide neither with each other nor '
+           'with objects, and send no motion that would'),
+    _fixed('collision.scene_file', 'scene_file',
+           description='YAML file of the objects around the arms; empty: none'),
+    _fixed('collision.srdf_file', 'srdf_file',
+           description='SRDF whose disabled pairs of links are not checked against each other; '
+           'empty: none'),
+    _fixed('collision.strict', 'collision_strict',
+           description='refuse a robot with a link that cannot be checked, instead of a warning'),
+    *(_OF_ONE_ARM[f'collision.{name}'] for name in ('padding', 'link_padding', 'other_joints')),
+    _fixed('collision.margin', 'collision_margin', default=0.01,
+           description='least distance of the arms from each other, and from objects, m'),
+    _fixed('collision.ground', 'ground'),
+    _fixed('collision.ground_height', 'ground_height'),
+    _fixed('goal.max_age', 'max_goal_age', description='maximum age of a goal, by its stamp, s'),
+    _fixed('state.timeout', 'monitor.state_timeout'),
     Row('watch.step_tolerance', 0.1,
         'how far a joint may be from where it should be at the time, rad or m; beyond it, all '
         'arms are stopped', 1e-3, 10.0, live=False,
         fills='motion.step_tolerance'),
-    Row('watch.joint_tolerance', 0.01,
-        'goal tolerance of each joint, rad or m', 1e-6, 1.0, live=False,
-        fills='monitor.joint_tolerance'),
-    Row('watch.start_timeout', 1.0,
-        'time within which the arms must begin to move, s', 0.1, 60.0, live=False,
-        fills='monitor.start_timeout'),
-    Row('watch.settle_timeout', 2.0,
-        'time without progress after the planned end of a motion until it has failed, s',
-        0.05, 600.0, live=False,
-        fills='monitor.settle_timeout'),
+    _fixed('watch.joint_tolerance', 'monitor.joint_tolerance'),
+    _fixed('watch.start_timeout', 'monitor.start_timeout',
+           description='time within which the arms must begin to move, s'),
+    _fixed('watch.settle_timeout', 'monitor.settle_timeout'),
 )
 
 SIM_CONTROLLER = (
