@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
@@ -17,10 +16,8 @@ from ik_node.base.text import quote
 from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.bodies.links import CHECK_OFF_TEXT
 from ik_node.collision.distances.model import CollisionModel
-from ik_node.collision.scene.scene_file import read_scene
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree, make_tree
 from ik_node.model.description.urdf import Tree
-from ik_node.model.joints import one_per_joint
 from ik_node.model.user_files.joint_limits_file import with_joint_limits
 from ik_node.motion import detour
 from ik_node.motion.change.monitor import MonitorOptions
@@ -30,7 +27,8 @@ from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.tree_motion import checked_controllers, plan_tree_motion, tree_limits
-from ik_node.node.robot.collisions import load_collisions
+from ik_node.node.robot.collisions import load_collisions, load_scene
+from ik_node.node.robot.settings import positive_if_set, RobotOptions
 from ik_node.solver.goal import Goal
 from ik_node.solver.tree.tree_result import TreeResult
 from ik_node.solver.tree.tree_solver import TreeSolver
@@ -46,13 +44,9 @@ class MotionOptions:
 
 
 @dataclass(frozen=True)
-class ArmsOptions:
+class ArmsOptions(RobotOptions):
     """The fields that the rows of ``ros.parameters.IK_ARMS`` fill, and are described in."""
 
-    robot_description: str
-    urdf_file: str
-    mesh_paths: tuple[str, ...]
-    base_link: str
     tip_links: tuple[str, ...]
     controllers: tuple[str, ...]
     controller_joints: tuple[str, ...]
@@ -60,19 +54,11 @@ class ArmsOptions:
     deadline: float
     max_restarts: int
     velocity_scale: float
-    joint_limits_file: str
     velocity_limits: tuple[float, ...]
     acceleration_limits: tuple[float, ...]
     jerk_limits: tuple[float, ...]
     detour_time: float
-    collision_check: bool
-    collision_strict: bool
-    collision_padding: float
-    collision_link_padding: tuple[str, ...]
-    collision_other_joints: tuple[str, ...]
     collision_margin: float
-    scene_file: str
-    srdf_file: str
     ground: bool
     ground_height: float
     max_goal_age: float
@@ -168,14 +154,7 @@ def _controllers(options: ArmsOptions) -> dict[str, list[str]]:
 
 def _limits(arms: KinematicTree, options: ArmsOptions) -> MotionLimits:
     def each(field: str) -> np.ndarray | None:
-        values = getattr(options, field)
-        if not values:
-            return None
-        array = one_per_joint(arms, values, f'the parameter motion.{field}')
-        if (array <= 0.0).any():
-            raise ParameterError(f'the parameter motion.{field} is {list(values)}; all its '
-                                 'numbers must be positive')
-        return array
+        return positive_if_set(arms, f'motion.{field}', getattr(options, field))
 
     return tree_limits(arms, each('acceleration_limits'), each('jerk_limits'),
                        each('velocity_limits'), bool(options.joint_limits_file)
@@ -187,10 +166,7 @@ def _collisions(arms: KinematicTree, options: ArmsOptions,
     model = load_collisions(arms.tree, arms, options, logger)
     if model is None:
         return None
-    objects: tuple = ()
-    if options.scene_file:
-        objects = read_scene(Path(options.scene_file), arms.base_link, arms.tree.links,
-                             options.mesh_paths).bodies
+    objects = load_scene(arms.tree, arms, options).bodies
     if options.ground:
         objects = *objects, ground_body(options.ground_height)
     return model.with_objects(objects, options.collision_margin)

@@ -18,15 +18,17 @@ from ik_node.collision.scene.scene import Scene
 from ik_node.collision.scene.scene_file import read_scene
 from ik_node.collision.scene.srdf import read_srdf
 from ik_node.kinematics.arguments import did_you_mean
+from ik_node.kinematics.tree.kinematic_tree import KinematicTree
 from ik_node.model.chain import Chain
 from ik_node.model.description.mesh_files import mesh_search
 from ik_node.model.description.urdf import Tree
-from ik_node.node.robot.settings import Settings, StartOptions
+from ik_node.model.joint_space import JointSpace
+from ik_node.node.robot.settings import RobotOptions, Settings
 
 GROUND_DEPTH_M = 0.01  # below it, of links that do not move, that is worth a warning
 
 
-def load_scene(tree: Tree, chain: Chain, options: StartOptions,
+def load_scene(tree: Tree, chain: JointSpace, options: RobotOptions,
                tools: Iterable[str] = ()) -> Scene:
     """
     Return the scene of the scene file; an empty one without.
@@ -47,7 +49,7 @@ def load_scene(tree: Tree, chain: Chain, options: StartOptions,
         if options.scene_file else Scene(chain.base_link, tree.links, tools)
 
 
-def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
+def load_collisions(tree: Tree, chain: Chain | KinematicTree, options: RobotOptions,
                     logger: object) -> CollisionModel | None:
     """
     Return the collision model of an arm without objects; None if it is not asked for.
@@ -92,7 +94,7 @@ def load_collisions(tree: Tree, chain: Chain, options: StartOptions,
     return model
 
 
-def _paddings(tree: Tree, options: StartOptions) -> dict[str, float]:
+def _paddings(tree: Tree, options: RobotOptions) -> dict[str, float]:
     """Return the padding (m) of each link."""
     return dict.fromkeys(tree.links, options.collision_padding) | _named_numbers(
         'collision.link_padding', options.collision_link_padding,

@@ -24,6 +24,7 @@ from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.scene.scene import Scene, SceneSnapshot
 from ik_node.collision.scene.tool_file import Tool
 from ik_node.model.chain import Chain
+from ik_node.model.joint_space import JointSpace
 from ik_node.model.joints import one_per_joint
 from ik_node.model.tool import tool_pose
 from ik_node.motion.change.monitor import MonitorOptions
@@ -44,22 +45,14 @@ Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class StartOptions:
-    """Parameters that are fixed while the node is configured; see ros.parameters."""
+class RobotOptions:
+    """What the nodes of one arm and of several are told of their robot; see ros.parameters."""
 
     robot_description: str
     urdf_file: str
     mesh_paths: tuple[str, ...]
     base_link: str
-    tip_link: str
-    frame_prefix: str
-    named_poses_file: str
-    tools_file: str
     joint_limits_file: str
-    controller: str
-    output: str
-    tip_pose_rate: float
-    stream_output: str
     collision_check: bool
     scene_file: str
     srdf_file: str
@@ -67,6 +60,20 @@ class StartOptions:
     collision_padding: float
     collision_link_padding: tuple[str, ...]
     collision_other_joints: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StartOptions(RobotOptions):
+    """Parameters that are fixed while the node is configured."""
+
+    tip_link: str
+    frame_prefix: str
+    named_poses_file: str
+    tools_file: str
+    controller: str
+    output: str
+    tip_pose_rate: float
+    stream_output: str
     moveit_services: bool
     moveit_group: str
     position_limits: PositionLimits
@@ -285,7 +292,8 @@ def _unlimited_each(chain: Chain, name: str, value: tuple[float, ...]) -> np.nda
     return np.where(array > 0.0, array, inf) if array.any() else None
 
 
-def _positive_if_set(chain: Chain, name: str, value: tuple[float, ...]) -> np.ndarray | None:
+def positive_if_set(chain: JointSpace, name: str, value: tuple[float, ...]) -> np.ndarray | None:
+    """Return a positive number for each joint, (n,); None if there is no value."""
     if not value:
         return None
     array = one_per_joint(chain, value, f'the parameter {name}')
@@ -306,7 +314,7 @@ VALUE_CONVERSIONS: dict[str, Callable[[Chain, str, Any], Any]] = {
     'keeps': _keeps,
     'names': _names,
     'not_negative': _not_negative,
-    'positive_if_set': _positive_if_set,
+    'positive_if_set': positive_if_set,
     'zero_is_unlimited': _unlimited,
     'zero_is_unlimited_each': _unlimited_each,
 }
