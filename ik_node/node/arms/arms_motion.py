@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from time import monotonic
 import traceback
@@ -32,13 +31,14 @@ from ik_node.motion.tree_motion import carried_out, POINT_PERIOD_S, split_by_con
 from ik_node.node.arms.arms_robot import ArmsOptions, ArmsRobot, PlannedMotion
 from ik_node.node.execution.outputs import Late, TopicOutput
 from ik_node.node.execution.trajectory_sender import REPEAT_MARGIN_S, SEND_SHARE
-from ik_node.node.goals.answers import numbers, StatusReporter
-from ik_node.node.goals.goal import GoalTask
-from ik_node.node.goals.queue import START_GRACE_S, STARTUP_REASONS
+from ik_node.node.goals.answers import numbers
+from ik_node.node.goals.goal import GoalTask, Steps
+from ik_node.node.goals.queue import GoalQueue, START_GRACE_S, STARTUP_REASONS
 from ik_node.node.state.arm_state import OtherJoints
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.clocks import both_clocks, steady_clock
+from ik_node.ros.middleware.process import in_thread
 from ik_node.solver.goal import Goal
 
 STEP_WATCH_PERIOD_S = 0.02
@@ -64,6 +64,18 @@ def _may_come(error: IkNodeError, robot: ArmsRobot) -> bool:
     return error.reason in STARTUP_REASONS and monotonic() < robot.since + START_GRACE_S
 
 
+class ArmsQueue(GoalQueue):
+    """Goals that a newer one does not supersede once they are begun."""
+
+    outdated = 'before it was begun'
+
+    def occupy(self, task: GoalTask) -> None:
+        """Make a goal the active one before it is accepted."""
+        self.precedence.began(task.sent_at)
+        self._current = task
+        self._timer.reset()
+
+
 class ArmsMotion:
     """
     Brings goals to the controllers one after the other.
@@ -74,50 +86,35 @@ class ArmsMotion:
     ----------
     node : Node
     states : JointStates
-    status : StatusReporter
+    goals : ArmsQueue
     outputs : callable
         Returns the output of a controller by its name.
     options : ArmsOptions
 
     """
 
-    def __init__(self, node: Node, states: JointStates, status: StatusReporter,
+    def __init__(self, node: Node, states: JointStates, goals: ArmsQueue,
                  outputs: Callable[[str], TopicOutput], options: ArmsOptions) -> None:
-        self._node, self._states, self._status = node, states, status
+        self._node, self._states, self._goals = node, states, goals
         self._outputs = outputs
         self._options, self._monitoring = options.motion, options.monitor
-        self._worker = ThreadPoolExecutor(1)
-        self._job: Future | None = None
-        self._task: GoalTask | None = None
-        self._waiting: tuple[GoalTask, ArmsRobot, Goals] | None = None
         self._others = OtherJoints(node, states, options.collision_other_joints)
         self._given: ArmsRobot | None = None  # as it was made
         self._looked_at: ArmsRobot | None = None  # of which it is known whether it collides
         self._robot: ArmsRobot | None = None  # with joints beside the arms where they are
-        self._basis: ArmsRobot | None = None  # for which a motion was planned
         self._meets: Contact | None = None
-        self._planned: PlannedMotion | None = None  # until the controllers have settled
         self._motion: RunningMotion | None = None
-        self._failed: Callable[[], None] | None = None  # answers, once managers have
         self._last: ActiveTrajectory | None = None
         self._left: ActiveTrajectory | None = None  # the motion that the last ramp leaves
         self._repeated_until = -np.inf  # monotonic, s: until when that ramp is sent again
         self._rests_at = -np.inf
-        self._guard = node.create_guard_condition(self._on_planned)
+        self._planned = node.create_guard_condition(goals.go_on)
         self._timer = node.create_timer(STEP_WATCH_PERIOD_S, self._watch, clock=steady_clock())
 
     @property
     def busy(self) -> bool:
         """Return whether the arms move, or a motion is planned."""
-        return self._job is not None or self._task is not None or monotonic() < self._rests_at
-
-    def take(self, task: GoalTask, robot: ArmsRobot, goals: Goals) -> None:
-        """Begin a goal, or keep it until the arms rest."""
-        if self._waiting is not None:
-            self._status.report(self._waiting[0], GoalState.SUPERSEDED, Reason.SUPERSEDED,
-                                f'goal {task.number} came before it was begun')
-        self._waiting = task, robot, goals
-        self._next()
+        return self._goals.current is not None or monotonic() < self._rests_at
 
     def stop(self, stops: Callable[[GoalTask], bool]) -> str:
         """
@@ -131,51 +128,56 @@ class ArmsMotion:
             If no stop can be planned; the motion and its goal go on then.
 
         """
-        done = 'nothing was moving'
+        done, current = 'nothing was moving', self._goals.current
         if self._motion is not None:
             try:
-                done = self._stop_motion() if self._task is None or stops(self._task) \
+                done = self._stop_motion() if current is None or stops(current) \
                     else 'the goal that was sent after it goes on'
             except IkNodeError:  # what waits must not begin all the same
-                self._answer_all(Reason.STOPPED, 'stopped by ~/stop before it began',
-                                 lambda task: task is not self._task and stops(task))
+                self._goals.dismiss(GoalState.STOPPED, Reason.STOPPED,
+                                    'stopped by ~/stop before it began',
+                                    lambda task: task is not current and stops(task))
                 raise
-        self._answer_all(Reason.STOPPED, f'stopped by ~/stop; {done}', stops)
+        self._goals.dismiss(GoalState.STOPPED, Reason.STOPPED, f'stopped by ~/stop; {done}', stops)
         return done
 
     def close(self) -> None:
         """Stop, and see the last messages out."""
         done = self._rest() if self._motion is not None else 'nothing was moving'
-        self._answer_all(Reason.SHUTDOWN, f'the node was shut down; {done}')
-        self._status.flush(LAST_FLUSH_S)
-        self._worker.shutdown(wait=False, cancel_futures=True)
-
-    def _answer_all(self, reason: Reason, sentence: str,
-                    which: Callable[[GoalTask], bool] = lambda _task: True) -> None:
-        if self._task is not None and which(self._task):
-            self._status.report(self._task, GoalState.STOPPED, reason, sentence)
-            self._task = self._planned = self._failed = None
-        if self._waiting is not None and which(self._waiting[0]):
-            self._status.report(self._waiting[0], GoalState.STOPPED, reason, sentence)
-            self._waiting = None
+        self._goals.dismiss(GoalState.STOPPED, Reason.SHUTDOWN, f'the node was shut down; {done}')
+        self._goals.status.flush(LAST_FLUSH_S)
 
     # ---- from a goal to the controllers -------------------------------------
 
-    def _begin(self, task: GoalTask, robot: ArmsRobot, goals: Goals) -> None:
-        self.use(robot)
-        self._look()
-        self._others.warn()
-        try:
-            q = self._start(self._robot)
-        except IkNodeError as error:
-            if _may_come(error, robot):
-                self._waiting = task, robot, goals  # the timer tries again
-                return
-            self._status.report(task, GoalState.REJECTED, error.reason, str(error))
+    def to_goals(self, task: GoalTask, robot: ArmsRobot, goals: Goals) -> Steps:
+        """Bring the tips to their goals, once the arms rest."""
+        while (q := self._start_of(robot)) is None:
+            yield
+        self._goals.occupy(task)
+        basis = self._robot
+        planning = in_thread(basis.planned, goals, q)
+        planning.add_done_callback(lambda _: self._planned.trigger())
+        while not planning.done():
+            yield
+        error = planning.exception()
+        if error is not None and not isinstance(error, IkNodeError):
+            self._node.get_logger().error(''.join(traceback.format_exception(error)))
+            error = IkNodeError(f'an internal error: {error}; see the log', Reason.INTERNAL)
+        elif error is not None and error.reason is Reason.ALREADY_THERE:
+            self._goals.end(task, GoalState.REACHED, error.reason, str(error))
             return
-        self._task, self._basis = task, self._robot
-        self._job = self._worker.submit(self._robot.planned, goals, q)
-        self._job.add_done_callback(lambda _: self._guard.trigger())
+        if error is not None:
+            raise error
+        while not self._send(task, planning.result(), basis):
+            yield
+        while not task.final:
+            yield
+            self._look()
+            self._others.warn()
+            if self._meets is None:
+                yield from self._judge(task)
+            else:
+                yield from self._brake(task)
 
     def use(self, robot: ArmsRobot) -> None:
         """Take a robot, beside whose arms there are other joints."""
@@ -191,7 +193,7 @@ class ArmsMotion:
             self._robot = robot.with_collisions(model)
             self._meets = self._motion and self._motion.active.contact_ahead(model, monotonic())
 
-    def _brake(self) -> None:
+    def _brake(self, task: GoalTask) -> Steps:
         """Bring all arms to rest before what they would meet, as soon as that is possible."""
         motion = self._motion
         try:
@@ -203,10 +205,24 @@ class ArmsMotion:
             return
         if self._left is None:  # it had nearly ended: nothing was sent
             self._motion = motion
-            self._judge(motion)
+            yield from self._judge(task)
             return
-        self._end(GoalState.STOPPED, Reason.COLLISION,
-                  f'the scene changed, and {self._meets.words} on the way; {done}')
+        self._goals.end(task, GoalState.STOPPED, Reason.COLLISION,
+                        f'the scene changed, and {self._meets.words} on the way; {done}')
+
+    def _start_of(self, robot: ArmsRobot) -> np.ndarray | None:
+        """Return where a motion of the arms starts, (n,); None if that is not known yet."""
+        if self.busy:
+            return None
+        self.use(robot)
+        self._look()
+        self._others.warn()
+        try:
+            return self._start(self._robot)
+        except IkNodeError as error:
+            if not _may_come(error, robot):
+                raise
+        return None
 
     def _start(self, robot: ArmsRobot) -> np.ndarray:
         """Return where the arms rest, (n,); at the end of the last motion, if they are there."""
@@ -232,31 +248,13 @@ class ArmsMotion:
         return self._states.state(robot.tree.joint_names, monotonic(),
                                   self._monitoring.state_timeout)
 
-    def _on_planned(self) -> None:
-        if self._job is None or not self._job.done():
-            return
-        job, self._job = self._job, None
-        error = job.exception()
-        if self._task is None:  # it was stopped meanwhile
-            self._next()
-        elif error is None:
-            self._planned = job.result()
-            self._send()
-        elif isinstance(error, IkNodeError):
-            self._refuse(error.reason, str(error))
-        else:
-            self._node.get_logger().error(''.join(traceback.format_exception(error)))
-            self._refuse(Reason.INTERNAL, f'an internal error: {error}; see the log')
+    def _send(self, task: GoalTask, plan: PlannedMotion, basis: ArmsRobot) -> bool:
+        """
+        Send a motion to all controllers with one stamp, once all of them listen.
 
-    def _refuse(self, reason: Reason, sentence: str) -> None:
-        task, self._task, self._planned = self._task, None, None
-        state = GoalState.REACHED if reason is Reason.ALREADY_THERE else GoalState.REJECTED
-        self._status.report(task, state, reason, sentence)
-        self._next()
-
-    def _send(self) -> None:
-        """Send the planned motion to all controllers with one stamp, once all of them listen."""
-        robot, (trajectory, result) = self._robot, self._planned
+        `basis` is the robot for which it was planned.  Returns False if it is to be tried again.
+        """
+        robot, (trajectory, result) = self._robot, plan
         outputs = {name: self._outputs(name) for name in robot.controllers}
         try:
             deaf = [name for name, output in outputs.items() if not output.listeners()]
@@ -265,7 +263,7 @@ class ArmsMotion:
                     f'nobody listens on {", ".join(outputs[name].name for name in deaf)}; start '
                     'the controllers, or correct the parameter controllers', Reason.NO_LISTENER)
             if not all([output.ready(monotonic()) for output in outputs.values()]):
-                return  # the timer tries again
+                return False
             q, _ = self._measured(robot)
             moved = np.abs(robot.tree.difference(q, trajectory.start.q))
             if moved.max() > self._options.start_tolerance:
@@ -273,16 +271,16 @@ class ArmsMotion:
                                  f'by {moved.max():.3g} while the motion was planned',
                                  Reason.TRAJECTORY_INVALID)
             self._look()
-            if self._robot is not self._basis:
+            if self._robot is not basis:
                 require_free(self._robot.collisions, trajectory,
                              ': a joint beside the arms has moved')
             # All controllers hold the start until the delay has passed, so that it does not
             # matter which of them hears first.
             whole = delayed(trajectory, [self._options.start_delay])
         except IkNodeError as error:
-            if not _may_come(error, robot):  # else the timer tries again
-                self._refuse(error.reason, str(error))
-            return
+            if not _may_come(error, robot):
+                raise
+            return False
         began, stamp = both_clocks(self._node.get_clock())
         self._last = ActiveTrajectory(whole, began, robot.limits, stamp)
         self._motion = RunningMotion(self._last, Monitor(robot.tree, whole, q,
@@ -290,20 +288,19 @@ class ArmsMotion:
         self._meets = None
         missed = self._send_parts(whole, stamp, began + 0.5 * self._options.start_delay)
         if missed is not None:  # the others must not begin alone
-            self._refuse(missed.reason, f'{missed}; {self._rest()}')
-            return
-        self._planned = None
+            self._goals.end(task, GoalState.REJECTED, missed.reason, f'{missed}; {self._rest()}')
+            return True
         begin = stamp + round(1e9 * self._options.start_delay)
-        self._task.values |= {
+        task.values |= {
             'q': numbers(trajectory.end), 'duration_s': f'{trajectory.duration:.3f}',
             'begin': f'{begin // 10**9}.{begin % 10**9:09d}',
             'solve_time_ms': f'{1e3 * result.time:.3f}',
             'position_error_m': f'{max(e.position for e in result.errors.values()):.3e}',
             'orientation_error_rad': f'{max(e.orientation for e in result.errors.values()):.3e}'}
-        self._status.report(
-            self._task, GoalState.ACCEPTED, Reason.ACCEPTED,
-            f'{len(outputs)} controllers begin together in {self._options.start_delay:g} s, and '
-            f'move for {trajectory.duration:.2f} s')
+        self._goals.under_way(
+            task, f'{len(outputs)} controllers begin together in {self._options.start_delay:g} s, '
+            f'and move for {trajectory.duration:.2f} s')
+        return True
 
     def _send_parts(self, trajectory: Trajectory, stamp: int,
                     before: float = np.inf) -> IkNodeError | None:
@@ -322,30 +319,14 @@ class ArmsMotion:
                                          f'{quote(name)}', Reason.NODE_LATE)
         return missed
 
-    def _next(self) -> None:
-        if self._waiting is not None and not self.busy:
-            waiting, self._waiting = self._waiting, None
-            self._begin(*waiting)
-
     # ---- while they move ----------------------------------------------------
 
     def _watch(self) -> None:
         if self._left is not None:
             self._watch_ramp(self._left)
-        self._look()
-        if self._planned is not None:
-            self._send()
-        elif self._failed is not None:
-            self._failed()
-        elif self._motion is None:
+        if self._motion is None:
+            self._look()
             self._warn_of_contact()
-            self._next()
-        else:
-            self._others.warn()
-            if self._meets is not None:
-                self._brake()
-            else:
-                self._judge(self._motion)
 
     def _warn_of_contact(self) -> None:
         """Say once of a robot, as soon as its joint states are known, if it collides already."""
@@ -394,37 +375,31 @@ class ArmsMotion:
         return carried_out(robot.tree, robot.controllers, active, before, measured, now,
                            self._options.step_tolerance)
 
-    def _judge(self, motion: RunningMotion) -> None:
-        names, now = self._robot.tree.joint_names, monotonic()
+    def _judge(self, task: GoalTask) -> Steps:
+        motion, names, now = self._motion, self._robot.tree.joint_names, monotonic()
         age = self._states.age(names, now)
         q = np.array([self._states.positions[name] for name in names])
         off = self._off_step(motion, q, now - age)
         if off:
             done = self._rest()
-            self._fail(Reason.OFF_TRACK, f'{off}; {done}')
+            yield from self._fail(task, Reason.OFF_TRACK, f'{off}; {done}')
             return
         verdict = motion.monitor.observe(now - motion.active.began, q, age)
         if verdict is None:
             return
         self._motion = None
         if verdict.reason is Reason.REACHED:
-            self._end(GoalState.REACHED, verdict.reason, verdict.sentence)
+            self._goals.end(task, GoalState.REACHED, verdict.reason, verdict.sentence)
         else:
-            self._fail(verdict.reason, verdict.sentence)
+            yield from self._fail(task, verdict.reason, verdict.sentence)
 
-    def _fail(self, reason: Reason, sentence: str) -> None:
+    def _fail(self, task: GoalTask, reason: Reason, sentence: str) -> Steps:
         """End a goal as failed, with what the controller managers say of the controllers."""
         asked = [self._outputs(name).manager.ask() for name in self._robot.controllers]
-
-        def end_once_said() -> None:
-            told = [said() for said in asked]
-            if None not in told:
-                self._failed = None
-                self._end(GoalState.FAILED, reason, '; '.join(
-                    [sentence, *dict.fromkeys(filter(None, told))]))
-
-        self._failed = end_once_said
-        end_once_said()
+        while None in (told := [said() for said in asked]):
+            yield
+        self._goals.end(task, GoalState.FAILED, reason, '; '.join(
+            [sentence, *dict.fromkeys(filter(None, told))]))
 
     def _off_step(self, motion: RunningMotion, q: np.ndarray, measured_at: float) -> str:
         """Return which joint is not where it should be at the time, '' if all are."""
@@ -483,8 +458,3 @@ class ArmsMotion:
         self._rests_at = now + ramp.duration + SETTLING_TIME_S
         done = f'all arms come to rest in {ramp.duration:.2f} s'
         return done if missed is None else f'{done}, but {missed}'
-
-    def _end(self, state: GoalState, reason: Reason, sentence: str) -> None:
-        task, self._task = self._task, None
-        self._status.report(task, state, reason, sentence)
-        self._next()

@@ -17,14 +17,14 @@ from ik_node.base.errors import GoalError, IkNodeError, Reason
 from ik_node.base.text import quote
 from ik_node.kinematics.links import link_pose
 from ik_node.model.description.urdf import Tree
-from ik_node.node.arms.arms_motion import ArmsMotion, Goals
+from ik_node.node.arms.arms_motion import ArmsMotion, ArmsQueue, Goals
 from ik_node.node.arms.arms_robot import ArmsOptions, ArmsRobot, make_arms, require_frame_known
 from ik_node.node.execution.outputs import TopicOutput
-from ik_node.node.goals.answers import StatusReporter
-from ik_node.node.goals.goal import GoalTask
-from ik_node.node.goals.queue import ActiveFlag, LATE_ANSWERS
+from ik_node.node.goals.goal import GoalTask, Steps
+from ik_node.node.goals.queue import ActiveFlag
+from ik_node.node.robot.robot import Slot
 from ik_node.node.state.clocks import CallbackDelay, StampCheck, TimeJumps
-from ik_node.node.state.send_order import Precedence, SendTime
+from ik_node.node.state.send_order import SendTime
 from ik_node.ros.controller_manager import prefix_of
 from ik_node.ros.description import Description
 from ik_node.ros.messages.conversion import matrix_from_pose
@@ -53,20 +53,18 @@ class ArmsNode(QosLog, Node):
     def __init__(self) -> None:
         super().__init__('ik_arms')
         self._options = options_of(ArmsOptions, declare(self, IK_ARMS), IK_ARMS)
-        self._robot: ArmsRobot | None = None
+        self._slot: Slot[ArmsRobot] = Slot(lambda: self._description.complaint)
         self._known_joints: frozenset[str] | None = None
         self._active_flag = ActiveFlag(self)
         self._active_flag.is_set = True
         self._states = JointStates()
-        self._status = StatusReporter(
-            self, not_checked=lambda: self._robot.not_checked if self._robot else '')
-        self._precedence = Precedence()
+        self._goals = ArmsQueue(self, self._slot, self._active_flag,
+                                not_checked=self._slot.not_checked)
         clock_jumps = TimeJumps(self)
         delay = CallbackDelay(self, clock_jumps.sample)
         self._stamps = StampCheck(self, delay, clock_jumps)
-        self._count = 0
         self._outputs: dict[str, TopicOutput] = {}
-        self._motion = ArmsMotion(self, self._states, self._status, self._output, self._options)
+        self._motion = ArmsMotion(self, self._states, self._goals, self._output, self._options)
         self._description = Description(self, self._options, self._take_model,
                                         lambda: self._motion.busy)
         self.create_subscription(JointState, 'joint_states', self._on_state, STATES_QOS)
@@ -85,7 +83,7 @@ class ArmsNode(QosLog, Node):
         robot = make_arms(tree, self._options, self.get_logger())
         for name in robot.controllers:
             self._output(name)
-        self._robot = robot
+        self._slot.robot = robot
         self._motion.use(robot)
         self._known_joints = frozenset(joint.name for joint in tree.joints)
         forget_garbage()
@@ -101,27 +99,19 @@ class ArmsNode(QosLog, Node):
         self._states.take(message, monotonic() - self._stamps.waited(info), self._known_joints)
 
     def _on_goal(self, message: PoseArray, info: MessageInfo) -> None:
-        self._count += 1
-        task = GoalTask(self._count, message.header.stamp, GOAL_KIND,
-                        self._precedence.of_message(info))
-        if why := self._precedence.why_late(task.sent_at):
-            self._status.report(task, *LATE_ANSWERS[why])
-            return
+        task = self._goals.new(message.header.stamp, GOAL_KIND,
+                               self._goals.precedence.of_message(info))
+        self._goals.attempt(task, lambda: self._begin(task, message, info))
+
+    def _begin(self, task: GoalTask, message: PoseArray, info: MessageInfo) -> Steps | None:
         try:
-            robot = self._require_robot()
+            robot = self._slot.require()
             self._stamps.checked(message.header.stamp, self._options.max_goal_age, info)
             goals = self._goals_of(message, robot)
-        except IkNodeError as error:
-            self._status.report(task, GoalState.REJECTED, error.reason, str(error))
-            return
-        self._precedence.began(task.sent_at)
-        self._motion.take(task, robot, goals)
-
-    def _require_robot(self) -> ArmsRobot:
-        if self._robot is None:
-            raise IkNodeError('there is no robot description yet: '
-                              + self._description.complaint, Reason.MODEL_MISSING)
-        return self._robot
+        except IkNodeError as error:  # also shortly after the start
+            self._goals.end(task, GoalState.REJECTED, error.reason, str(error))
+            return None
+        return self._motion.to_goals(task, robot, goals)
 
     def _goals_of(self, message: PoseArray, robot: ArmsRobot) -> Goals:
         """Return the goal of each tip in the base link."""
@@ -137,7 +127,7 @@ class ArmsNode(QosLog, Node):
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
             response.message = self._stop(
-                self._precedence.of_request(*request_origin(self, request)))
+                self._goals.precedence.of_request(*request_origin(self, request)))
             response.success = True
         except IkNodeError as error:
             response.message = f'the arms cannot be stopped: {error}'
@@ -146,15 +136,16 @@ class ArmsNode(QosLog, Node):
 
     def _on_halt(self, _message: Empty, info: MessageInfo) -> None:
         try:
-            self._stop(self._precedence.of_message(info))
+            self._stop(self._goals.precedence.of_message(info))
         except IkNodeError as error:
             self.get_logger().error(f'the arms cannot be halted: {error}',
                                     throttle_duration_sec=1.0)
 
     def _stop(self, sent_at: SendTime) -> str:
         """Stop what was sent before that; return what was done."""
-        self._precedence.stopped(sent_at)
-        return self._motion.stop(lambda task: self._precedence.is_before(task.sent_at, sent_at))
+        precedence = self._goals.precedence
+        precedence.stopped(sent_at)
+        return self._motion.stop(lambda task: precedence.is_before(task.sent_at, sent_at))
 
     def close(self) -> None:
         """Bring the arms to rest and answer open goals before the process ends."""

@@ -19,7 +19,7 @@ from rclpy.node import Node
 from ik_node.base.errors import IkNodeError, Reason
 from ik_node.node.goals.answers import Listener, StatusReporter
 from ik_node.node.goals.goal import GoalTask, Steps
-from ik_node.node.robot.robot import RobotSlot
+from ik_node.node.robot.robot import Slot
 from ik_node.node.state.duplicate_names import DuplicateNames
 from ik_node.node.state.frames import NotYet
 from ik_node.node.state.send_order import AFTER_GOAL, AFTER_STOP, Precedence, SendTime
@@ -134,8 +134,10 @@ class GoalQueue:
 
     """
 
-    def __init__(self, node: Node, robot_slot: RobotSlot, active_flag: ActiveFlag,
-                 duplicates: DuplicateNames,
+    outdated = 'before it could begin'  # when a newer goal came, in the answer to one that waited
+
+    def __init__(self, node: Node, robot_slot: Slot, active_flag: ActiveFlag,
+                 duplicates: DuplicateNames | None = None,
                  waits_for_scene: Callable[[GoalTask], bool] = lambda _task: False,
                  not_checked: Callable[[], str] = lambda: '',
                  listeners: Sequence[Listener] = ()) -> None:
@@ -154,8 +156,10 @@ class GoalQueue:
         # Runs long work in slices, here and in the subscriptions.
         self.work_queue = WorkQueue(node)
         self.count = 0
-        self.status = StatusReporter(node, duplicates.another_answers, not_checked, listeners)
-        self._timer = node.create_timer(WATCH_PERIOD_S, self._tick,
+        self.status = StatusReporter(
+            node, duplicates.another_answers if duplicates is not None else lambda: False,
+            not_checked, listeners)
+        self._timer = node.create_timer(WATCH_PERIOD_S, self.go_on,
                                         clock=steady_clock())
         self._timer.cancel()
 
@@ -225,7 +229,7 @@ class GoalQueue:
         if task.state is None and self._answer_late(task):
             return
         with self.answered(task):
-            if task.state is None:
+            if task.state is None and self._duplicates is not None:
                 self._duplicates.require_none()
             self._active_flag.require()
             if task.steps is None:
@@ -301,7 +305,7 @@ class GoalQueue:
 
     def _end_before(self, older: GoalTask, newer: GoalTask) -> None:
         self.end(older, GoalState.SUPERSEDED, Reason.SUPERSEDED,
-                 f'goal {newer.number} came before it could begin')
+                 f'goal {newer.number} came {self.outdated}')
 
     def under_way(self, task: GoalTask, sentence: str) -> None:
         """Make a goal the active one, superseding older ones."""
@@ -394,7 +398,8 @@ class GoalQueue:
         if self._waiting is task:
             self._waiting = None
 
-    def _tick(self) -> None:
+    def go_on(self) -> None:
+        """Go on with the waiting goal and with the active one."""
         begun = self._current
         if self._waiting is not None:
             waiting, self._waiting = self._waiting, None

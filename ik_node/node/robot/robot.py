@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from time import monotonic
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -81,7 +82,10 @@ class Robot:
         self.active, self.diverged = None, True
 
 
-class RobotSlot:
+AnyRobot = TypeVar('AnyRobot', bound=Any)
+
+
+class Slot(Generic[AnyRobot]):
     """
     Holds the robot, once its description has arrived.
 
@@ -93,7 +97,7 @@ class RobotSlot:
     """
 
     def __init__(self, complaint: Callable[[], str]) -> None:
-        self.robot: Robot | None = None
+        self.robot: AnyRobot | None = None
         self._complaint = complaint
 
     def why(self) -> str:
@@ -104,7 +108,7 @@ class RobotSlot:
         """Return which links of it are not checked for collisions; '' if all are."""
         return '' if self.robot is None else self.robot.not_checked
 
-    def require(self) -> Robot:
+    def require(self) -> AnyRobot:
         """
         Return the robot.
 
@@ -118,3 +122,6 @@ class RobotSlot:
             raise IkNodeError(f'there is no robot description yet: {self.why()}',
                               Reason.MODEL_MISSING)
         return self.robot
+
+
+RobotSlot = Slot[Robot]
