@@ -10,7 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from ik_node.base.errors import ParameterError, TrajectoryError
+from ik_node.collision.distances.model import CollisionModel
 from ik_node.model.joint_space import JointSpace
+from ik_node.motion.direct.point_to_point import require_free
 from ik_node.motion.trajectory import quintic
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.sampling import states_at
@@ -33,15 +35,25 @@ def require_max_points(count: int) -> None:
 
 
 def for_controller(trajectory: Trajectory, max_points: int, levers: np.ndarray, deviation: float,
-                   limits: MotionLimits) -> Trajectory:
+                   limits: MotionLimits, model: CollisionModel | None = None,
+                   ramp: bool = False) -> Trajectory:
     """
     Return a trajectory that has at most `max_points` when it is sent; 0 = any number.
 
-    Otherwise as :func:`thinned`.
+    Otherwise as :func:`thinned`, and still free by a collision model.  A ramp to rest is thinned
+    if that is possible, and not checked: the arm has to stop, there or beside that.
     """
     if max_points == 0:
         return trajectory
-    return thinned(trajectory, max(max_points - ADDED_POINTS, 1), levers, deviation, limits)
+    try:
+        fewer = thinned(trajectory, max(max_points - ADDED_POINTS, 1), levers, deviation, limits)
+    except TrajectoryError:
+        if not ramp:
+            raise
+        return trajectory
+    if fewer is not trajectory and not ramp:
+        require_free(model, fewer)
+    return fewer
 
 
 def levers_of(joints: JointSpace, reach: float) -> np.ndarray:

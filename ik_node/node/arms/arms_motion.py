@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from time import monotonic
 import traceback
 
@@ -128,16 +127,10 @@ class ArmsMotion:
             If no stop can be planned; the motion and its goal go on then.
 
         """
-        done, current = 'nothing was moving', self._goals.current
         if self._motion is not None:
-            try:
-                done = self._stop_motion() if current is None or stops(current) \
-                    else 'the goal that was sent after it goes on'
-            except IkNodeError:  # what waits must not begin all the same
-                self._goals.dismiss(GoalState.STOPPED, Reason.STOPPED,
-                                    'stopped by ~/stop before it began',
-                                    lambda task: task is not current and stops(task))
-                raise
+            return self._goals.stop(self._stop_motion, Reason.STOPPED, 'stopped by ~/stop', stops,
+                                    ' before it began')
+        done = 'nothing was moving'
         self._goals.dismiss(GoalState.STOPPED, Reason.STOPPED, f'stopped by ~/stop; {done}', stops)
         return done
 
@@ -444,8 +437,7 @@ class ArmsMotion:
             start = StartState.from_motion(active.trajectory, elapsed, handover)
             ramp = plan_free_stop(self._robot.collisions, self._robot.tree.joint_names,
                                   active.trajectory, start, active.limits, POINT_PERIOD_S)
-            with suppress(TrajectoryError):  # it is sent all the same: the arms have to stop
-                ramp = self._robot.for_controllers(ramp, active.limits)
+            ramp = self._robot.for_controllers(ramp, active.limits, ramp=True)
             if monotonic() < now + SEND_SHARE * handover:
                 break
         if monotonic() >= now + handover:  # the arms are beyond the point where they would leave

@@ -22,7 +22,6 @@ from ik_node.model.user_files.joint_limits_file import with_joint_limits
 from ik_node.motion import detour
 from ik_node.motion.change.monitor import MonitorOptions
 from ik_node.motion.change.thinning import for_controller, levers_of, require_max_points
-from ik_node.motion.direct.point_to_point import require_free
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
@@ -113,16 +112,14 @@ class ArmsRobot:
             raise GoalError(result.message, result.status)
         motion = plan_tree_motion(self.tree, q, result.q, self.limits, self.collisions,
                                   self.detour_time)
-        fewer = self.for_controllers(motion, self.limits)
-        if fewer is not motion:
-            require_free(self.collisions, fewer)
-        return PlannedMotion(fewer, result)
+        return PlannedMotion(self.for_controllers(motion, self.limits), result)
 
-    def for_controllers(self, trajectory: Trajectory, limits: MotionLimits) -> Trajectory:
-        """Return a trajectory with as many points as each controller takes; errors as thinned."""
+    def for_controllers(self, trajectory: Trajectory, limits: MotionLimits,
+                        ramp: bool = False) -> Trajectory:
+        """Return a trajectory with as many points as each controller takes."""
         reach = max(map(self.tree.reach, self.tree.tip_links))
         return for_controller(trajectory, self.max_points, levers_of(self.tree, reach),
-                              PathOptions().least_deviation, limits)
+                              PathOptions().least_deviation, limits, self.collisions, ramp)
 
 
 def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:

@@ -114,16 +114,7 @@ class Ramps:
             stays open then, but no other motion is sent for it.
 
         """
-        current = self._goals.current
-        try:
-            done = self._to_rest() if current is None or stops(current) \
-                else 'the goal that was sent after it goes on'
-        except IkNodeError:  # what waits must not begin all the same
-            self._goals.dismiss(GoalState.STOPPED, reason, sentence,
-                                lambda task: task is not current and stops(task))
-            raise
-        self._goals.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}', stops)
-        return done
+        return self._goals.stop(self._to_rest, reason, sentence, stops)
 
     def _to_rest(self) -> str:
         """Ramp down the motion; return a description.  Raises as :meth:`stop`."""

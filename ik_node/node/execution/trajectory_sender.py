@@ -20,7 +20,7 @@ from ik_node.motion.change.active_trajectory import (
     SpliceTiming,
 )
 from ik_node.motion.change.thinning import for_controller, levers_of
-from ik_node.motion.direct.point_to_point import LEAD_POINT_SPACING_S, require_free, StartState
+from ik_node.motion.direct.point_to_point import LEAD_POINT_SPACING_S, StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.trajectory.validate import validate
@@ -89,7 +89,11 @@ class TrajectorySender:
         One that is for no `task` is a ramp to rest, which is sent also if it needs more points
         than the controller takes.
         """
-        trajectory = _thinned(trajectory, robot, limits, ramp=task is None)
+        settings, chain = robot.settings, robot.chain
+        trajectory = for_controller(
+            trajectory, settings.controller_max_points, levers_of(chain, chain.reach),
+            THINNING_SHARE * settings.paths.least_deviation, limits, settings.solver.collisions,
+            ramp=task is None)
         if start_state.backdating:
             begin = at.now - start_state.backdating
             stamp = at.stamp - round(1e9 * start_state.backdating)
@@ -194,26 +198,3 @@ class TrajectorySender:
             'the arm does not brake: the controller has not got the ramp to rest. Another one '
             'begins where the arm is measured')
         return True
-
-
-def _thinned(trajectory: Trajectory, robot: Robot, limits: MotionLimits,
-             ramp: bool) -> Trajectory:
-    """
-    Return a trajectory with as many points as the controller takes; a ramp if that is possible.
-
-    A ramp is not checked for collisions again: the arm has to stop, there or beside that.
-    """
-    settings, chain = robot.settings, robot.chain
-    if not settings.controller_max_points:
-        return trajectory
-    try:
-        fewer = for_controller(trajectory, settings.controller_max_points,
-                               levers_of(chain, chain.reach),
-                               THINNING_SHARE * settings.paths.least_deviation, limits)
-    except TrajectoryError:
-        if ramp:
-            return trajectory
-        raise
-    if fewer is not trajectory and not ramp:
-        require_free(settings.solver.collisions, fewer)
-    return fewer

@@ -385,6 +385,25 @@ class GoalQueue:
         if self._arrived or self._answers:  # also goals that came with a stop, and are newer
             self.work_queue.later(self.process)
 
+    def stop(self, to_rest: Callable[[], str], reason: Reason, sentence: str,
+             stops: Callable[[GoalTask], bool], of_others: str = '') -> str:
+        """
+        Bring the arm to rest, and answer the goals of which `stops` is true; say what was done.
+
+        If that raises an IkNodeError the active goal stays open; those that wait are answered,
+        with `of_others` at the end of the sentence.
+        """
+        current = self._current
+        try:
+            done = to_rest() if current is None or stops(current) \
+                else 'the goal that was sent after it goes on'
+        except IkNodeError:  # what waits must not begin all the same
+            self.dismiss(GoalState.STOPPED, reason, sentence + of_others,
+                         lambda task: task is not current and stops(task))
+            raise
+        self.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}', stops)
+        return done
+
     @property
     def current(self) -> GoalTask | None:
         """Return the active goal."""
