@@ -243,6 +243,8 @@ def test_goals_at_which_the_arms_meet():
     assert all(error.met for error in result.errors.values())
     assert result.message.startswith('every posture found that brings the tips to their goals '
                                      "collides: '") and 'overlap' in result.message
+    result = TreeSolver(TREE, model(), max_restarts=3).solve(same, secondary=TREE.tip_links)
+    assert result.status is Reason.COLLISION and result.attempts == 4
 
 
 @pytest.mark.parametrize('call, error, sentence', [

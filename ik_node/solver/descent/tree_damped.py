@@ -3,16 +3,11 @@
 """
 Compiled damped least squares for several tips of a tree at once, with joint limits and restarts.
 
-An attempt takes the steps of :mod:`ik_node.solver.descent.tree_damped`.  The damping of each row
-vanishes with the error of its level, as in :mod:`ik_node.solver.descent.damped` (Sugihara 2011).
-Once the first level is met it has next to no damping, and so is an equality constraint for the
-second level, which takes what freedom is left.
-
-Compiled step of damped least squares for several tips of a tree at once.
-
 The errors of all tips are stacked, and one step ``dq = W J^T (J W J^T + D)^-1 e`` moves all
-joints (Wampler 1986; for several tips Baerlocher and Boulic 2004).  A joint that would pass a
-limit is put on it, and the step is solved again for the others.
+joints (Wampler 1986; for several tips Baerlocher and Boulic 2004), inside the limits as in
+:mod:`ik_node.solver.descent.damped`.  The damping of each row vanishes with the error of its level
+(Sugihara 2011).  Once the first level is met it has next to no damping, and so is an equality
+constraint for the second level, which takes what freedom is left.
 """
 
 from __future__ import annotations
@@ -248,19 +243,13 @@ def walk_second(problem, goals, q, work):
     kept = levels
     copy(q, work.kept)
     for step in range(SECONDARY_STEPS):
-        if levels.first_met:
-            if levels.second_met:
-                return Walk(levels, step)
-            if levels.second < REST_SHARE * best:
-                best, stalled, kept = levels.second, 0, levels
-                factor = max(1.0, 0.5 * factor)
-                copy(q, work.kept)
-            else:
-                stalled += 1
-                factor *= DAMPING_INCREASE
-                copy(work.kept, q)
-                levels = stack_errors(problem, goals, q, work)
-        elif levels.second >= best:
+        if levels.first_met and levels.second_met:
+            return Walk(levels, step)
+        if levels.first_met and levels.second < REST_SHARE * best:
+            best, stalled, kept = levels.second, 0, levels
+            factor = max(1.0, 0.5 * factor)
+            copy(q, work.kept)
+        elif levels.first_met or levels.second >= best:
             stalled += 1
             factor *= DAMPING_INCREASE
             copy(work.kept, q)

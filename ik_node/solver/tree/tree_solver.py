@@ -44,7 +44,7 @@ from ik_node.solver.tables import (
 from ik_node.solver.tree.tree_result import TipError, TipGoal, TreeResult, TreeSolverOptions
 from ik_node.solver.warm_up import warm_up_tree
 
-STORED_POSTURES = 512       # random ones, of which restarts take the nearest
+STORED_POSTURES = 512       # of which restarts take the nearest
 ATTEMPTS_PER_CALL = 16      # between two readings of the clock
 REASON_RESTARTS = 48        # of each solve that looks for the reason of a failure
 DISTANT_RESTARTS = 8        # for a goal farther away than the joints are long
@@ -201,7 +201,7 @@ class TreeSolver:
     def _attempt(self, task: _Task, seed: np.ndarray, restarts: int, began: float,
                  check: PostureCheck | None = None) -> _Ended:
         """
-        Attempt from the seed and then from random postures, until a solution is free by `check`.
+        Attempt from the seed and then from stored postures, until a solution is free by `check`.
 
         If all collide, the task is left with the first.
         """
@@ -234,9 +234,10 @@ class TreeSolver:
     def _nearest_postures(self, task: _Task) -> np.ndarray:
         """Return the numbers of the stored postures, those nearest to the goals first."""
         poses, weights = task.goals.poses, task.goals.weights
-        return np.argsort(sum(weights[k]**2 * squared_distances(
+        return np.argsort(sum((weights[k]**2 * squared_distances(
             self._poses[self.tree.tip_index(tip)], poses[k], self.options.metres_per_radian)
-            for k, tip in enumerate(task.tips) if task.goals.levels[k] == 0), kind='stable')
+            for k, tip in enumerate(task.tips) if task.goals.levels[k] == 0),
+            np.zeros(STORED_POSTURES)), kind='stable')
 
     def _nearest(self, task: _Task, goals: Mapping[str, Goal], weights: Mapping[str, float],
                  secondary: tuple[str, ...]) -> _Task:
