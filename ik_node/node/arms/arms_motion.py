@@ -107,7 +107,7 @@ class ArmsMotion:
         self._left: ActiveTrajectory | None = None  # the motion that the last ramp leaves
         self._repeated_until = -np.inf  # monotonic, s: until when that ramp is sent again
         self._rests_at = -np.inf
-        self._planned = node.create_guard_condition(goals.go_on)
+        self._guard = node.create_guard_condition(goals.go_on)
         self._timer = node.create_timer(STEP_WATCH_PERIOD_S, self._watch, clock=steady_clock())
 
     @property
@@ -147,9 +147,16 @@ class ArmsMotion:
         while (q := self._start_of(robot)) is None:
             yield
         self._goals.occupy(task)
+        try:
+            yield from self._move(task, goals, q)
+        finally:
+            self._guard.trigger()  # a goal that waits begins
+
+    def _move(self, task: GoalTask, goals: Goals, q: np.ndarray) -> Steps:
+        """Plan a motion of the arms from where they rest, send it, and watch it to its end."""
         basis = self._robot
         planning = in_thread(basis.planned, goals, q)
-        planning.add_done_callback(lambda _: self._planned.trigger())
+        planning.add_done_callback(lambda _: self._guard.trigger())
         while not planning.done():
             yield
         error = planning.exception()
