@@ -217,15 +217,16 @@ class CollisionGuard:
         Where the arm is at the start: pairs that are nearer there than the margin, or overlap,
         may stay so, but once they are farther apart they have to remain so; also pairs that
         joints beside the arm may bring nearer as they move, so that the arm can give way.
-    near : NearPairs
+    near : NearPairs, optional
         Written by :meth:`look`; others may add to it.
 
     """
 
-    def __init__(self, model: CollisionModel, q: np.ndarray, near: NearPairs) -> None:
+    def __init__(self, model: CollisionModel, q: np.ndarray,
+                 near: NearPairs | None = None) -> None:
         self._model, self._pairs = model, model.pairs_from(q[None])
         self._wanted = model.margins + LEAVING_ROOM_M
-        self.near, self.pace, self._count = near, 1.0, 0
+        self.near, self.pace, self._count = near or near_pairs(len(q)), 1.0, 0
         self._work = check_work(model.pairs)
         self._found, self._found_near = np.empty(len(self._wanted)), near_pairs(len(q))
         # It finds the directions in which pairs that overlap come apart soonest.
