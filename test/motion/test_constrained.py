@@ -14,6 +14,7 @@ import robots
 from scipy.spatial.transform import Rotation
 
 from ik_node.base.errors import ConstraintError, Reason, TrajectoryError
+from ik_node.base.se3 import pose
 from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.kernels import (
@@ -269,6 +270,18 @@ def test_a_start_outside_comes_in_and_never_farther_out():
     with pytest.raises(ConstraintError, match=r'the goal is outside of the path constraint: the '
                        r'tilt is outside by 14\.\d\d deg; the nearest pose within is \['):
         planned(chain, None, [constraint], end, begin)
+
+
+def test_a_rotation_vector_of_half_a_turn():
+    """Free about x, a motion may begin where the components change their signs."""
+    chain, (low, high) = robots.chain('panda'), ([1.57, -1.57, 0.0, -1.57, 0.0, 1.57, 0.7854], [
+        1.1967, -1.3974, 0.1343, -2.5086, -2.4121, 0.5267, 1.3027])
+    frame = pose(Rotation.from_quat([0.5, -0.5, 0.5, 0.5]).as_matrix(), np.zeros(3))
+    constraint = PathConstraint(frame, rotation=(np.pi, 0.55, 0.55))
+    trajectory = planned(chain, None, [constraint], low, high)
+    require_kept_by_pinocchio('panda', [constraint], trajectory)
+    turned = Rotation.from_matrix((frame.T @ poses_of(chain, each_step(trajectory)))[:, :3, :3])
+    assert turned.magnitude()[0] > np.pi - 1e-3 and turned.magnitude()[-1] < 0.1
 
 
 def test_a_moving_arm_is_brought_to_rest_first_if_it_has_to():

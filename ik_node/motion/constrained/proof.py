@@ -50,7 +50,10 @@ from ik_node.motion.constrained.rows import (
 FIRST_INTERVAL_S = 0.1
 SHORTEST_INTERVAL_S = 1e-5
 NOT_KEPT, UNDECIDED, KEPT = -1, 0, 1  # of an interval
-TURN_GROWTH = 1.3    # of the derivative of a rotation vector by one more radian, below pi
+# Of rotation vectors up to MAX_ANGLE_RAD: of their derivative by one more radian.  Of one beyond
+# pi the vector of the same rotation below pi has smaller components, and rows bound both signs.
+TURN_GROWTH = 1.6
+MAX_ANGLE_RAD = pi + 0.5
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,7 @@ def interval_verdict(table, rows, allowed, q, motion, work):
         else:
             r = work.rotation
             angle = sqrt(r[0] ** 2 + r[1] ** 2 + r[2] ** 2) + turned
-            if angle > pi - 1e-6:
+            if angle > MAX_ANGLE_RAD:
                 return UNDECIDED
             growth = 1.0 if angle < 1e-3 else 0.5 * angle / sin(0.5 * angle)
             rest = growth * (turn + 0.5 * TURN_GROWTH * turned * turned)

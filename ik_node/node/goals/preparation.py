@@ -32,9 +32,9 @@ class Kernels(Enum):
     STREAMS = 'streams'
     FREE_AXES = 'goals with free axes'
     DETOURS = 'detours'
-    CONSTRAINTS = 'path constraints'
     CLEARANCES = 'the clearances'
     POSTURES = 'lists of postures'
+    CONSTRAINTS = 'path constraints'
 
 
 def load_kernels(kernels: Kernels, chain: Chain, settings: Settings) -> None:
