@@ -26,8 +26,9 @@ from ik_node.kinematics.kernels import (
 )
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
+from ik_node.motion.change.path_pace import plan_free_stop
 from ik_node.motion.constrained.constraint import EXACT_WIDTH, PathConstraint
-from ik_node.motion.constrained.proof import certify_constraints
+from ik_node.motion.constrained.proof import certify_constraints, keeps
 from ik_node.motion.constrained.rows import (
     constraint_rows,
     constraint_work,
@@ -403,3 +404,18 @@ def test_a_stream_from_outside_comes_in():
     tilts = outside_at(constraint, poses_of(chain, kept))
     assert tilts[0] > 0.2 and tilts[-1] < 0.0
     assert (np.diff(np.maximum(tilts, 0.0)) < 1e-5).all()
+
+
+def test_a_stop_stays_within():
+    """The fastest ramp would tilt the tool: the one on the path is taken."""
+    chain, constraint = robots.chain('ur5'), PathConstraint.upright(0.004, (0.0, 0.0, -1.0))
+    end = Q_LEVEL + [1.8, 0.3, -0.5, 0.2, 0.0, 0.0]
+    active, left = planned(chain, None, [constraint], Q_LEVEL, end), 0
+    for share in np.linspace(0.1, 0.8, 8):
+        start = StartState.from_motion(active, share * active.duration, 0.02)
+        fastest, chosen = (plan_free_stop(None, chain.joint_names, active, start, limits(chain),
+                                          PERIOD_S, kept) for kept in (
+            lambda _: True, lambda ramp: keeps(chain, [constraint], ramp)))
+        left += not keeps(chain, [constraint], fastest)
+        assert outside_at(constraint, poses_of(chain, each_step(chosen))).max() < 1e-6
+    assert left >= 2

@@ -683,6 +683,7 @@ def test_examples(system):
         '(6, 6)'), 'reached'),
     ('docs/how_to/goals.md', ("{'remedy_shift_m': [-0.1879, 0.0, -0.0157]", 'it can be reached'),
      ''),
+    ('docs/how_to/path_constraints.md', ('33.3 and 2.6 degrees, 2.10 and 3.17 s',), ''),
     pytest.param('docs/how_to/motion_sequences.md', ('5 motions: ',), '', marks=needs_sequences)])
 def test_the_documents(system, document, printed, logged):
     """The blocks of each are one program, which runs from the arm at rest to its end."""

@@ -9,7 +9,7 @@ of the trajectory stays on it, where it was proved to be free.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +44,8 @@ class PathStop(NamedTuple):
 
 def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
                    active: Trajectory | None, start: StartState, limits: MotionLimits,
-                   period: float) -> Trajectory:
+                   period: float,
+                   kept: Callable[[Trajectory], bool] = lambda _: True) -> Trajectory:
     """
     Plan the fastest ramp to rest; if that would collide, one on the path of the trajectory.
 
@@ -58,6 +59,8 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
         The active trajectory, if `start` is on it.
     start, limits, period
         As for :func:`plan_path_stop`.
+    kept : callable, optional
+        Whether a ramp keeps the path constraints, as the path of the trajectory does.
 
     Raises
     ------
@@ -66,14 +69,16 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
 
     """
     fastest = plan_stop(joint_names, start, limits, period)
-    if model is None or start.elapsed is None:
+    if start.elapsed is None:
         return fastest
-    now = allowed_distances(model, fastest.start.q, swept=True)
-    if certify(model, *segments(fastest), now) is None:
+    allowed = None
+    if model is not None:
+        now = allowed_distances(model, fastest.start.q, swept=True)
+        # On the path a pair may be as near as when it began, until it is apart: so it was proved.
+        begun = allowed_distances(model, active.start.q, swept=True)
+        allowed = np.where(now < model.margins, np.minimum(now, begun), now)
+    if (model is None or certify(model, *segments(fastest), now) is None) and kept(fastest):
         return fastest
-    # On the path a pair may be as near as when it began, until it is apart: so it was proved.
-    begun = allowed_distances(model, active.start.q, swept=True)
-    allowed = np.where(now < model.margins, np.minimum(now, begun), now)
     on_path = plan_path_stop(active, start, limits, period).trajectory
     try:
         validate(on_path, limits)

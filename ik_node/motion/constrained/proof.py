@@ -46,6 +46,8 @@ from ik_node.motion.constrained.rows import (
     write_gradient,
     write_values,
 )
+from ik_node.motion.trajectory.sampling import compiled_segments
+from ik_node.motion.trajectory.trajectory import Trajectory
 
 FIRST_INTERVAL_S = 0.1
 SHORTEST_INTERVAL_S = 1e-5
@@ -90,6 +92,12 @@ def certify_constraints(chain: Chain, constraints: Sequence[PathConstraint], beg
     T = forward_kinematics(chain, q)
     what, most = max((each.excess(T) for each in constraints), key=lambda each: each[1])
     return Leaving(float(begins[segment]) + t, described_excess(what, max(most, excess)))
+
+
+def keeps(chain: Chain, constraints: Sequence[PathConstraint], trajectory: Trajectory) -> bool:
+    """Return whether a trajectory is proved to keep constraints."""
+    return not constraints or certify_constraints(
+        chain, constraints, *compiled_segments(trajectory)) is None
 
 
 @compiled

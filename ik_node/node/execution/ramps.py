@@ -19,6 +19,7 @@ from ik_node.motion.change.active_trajectory import (
     SETTLING_TIME_S,
 )
 from ik_node.motion.change.path_pace import plan_free_stop
+from ik_node.motion.constrained.proof import keeps
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
@@ -233,10 +234,12 @@ class Ramps:
 
         """
         limits, fastest = robot.limits_under_way, planned is None
+        current = self._goals.current
+        constraints = () if current is None else current.plan.constraints
         planned = planned or (lambda start, limits: plan_free_stop(
             robot.settings.solver.collisions, robot.chain.joint_names,
             None if robot.active is None else robot.active.trajectory, start, limits,
-            robot.settings.sample_period))
+            robot.settings.sample_period, lambda ramp: keeps(robot.chain, constraints, ramp)))
         for attempt in range(MAX_RAMPS):
             at = self._arm.instant()
             here = self._arm.fresh(robot)
