@@ -146,6 +146,12 @@ def test_texts_that_are_no_goals(system, text, words):
     assert answer['state'] == 'rejected' and words in answer['message'], answer
 
 
+def test_infinite_numbers_of_a_goal_come_through(system, arm):
+    """A region that is free about all axes, within constraints."""
+    assert end(system, arm.move([*AWAY, *QUATERNION], keep={'distance': 0.6, 'frame': 'start'},
+                                orientation_tolerance=np.inf)).values['kind'] == 'region'
+
+
 def test_the_parameter_holds_for_all(system, arm):
     """While motion.keep is set every motion keeps it; a text that is wrong is not taken."""
     assert 'no YAML' in system.set_parameters('ik_node', {'motion.keep': '{'}).reason

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-import json
 from math import inf
 from typing import Any
 
@@ -29,6 +28,7 @@ from ik_node.solver.goal import goal_matrix
 START_FRAME = 'start'   # the pose of the tip where the motion begins
 MAX_KEEPS = 20          # of one motion
 MAX_KEEP_LETTERS = 10_000
+MAX_WIDTH = 2**30       # of a line of YAML
 NO_POSE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 UP = (0.0, 0.0, 1.0)
 
@@ -80,6 +80,12 @@ class Keep:
                 raise ConstraintError(f'the {name} of what is kept is a list of numbers, got '
                                       f'{shown(getattr(self, name))}')
             self.__dict__[name] = tuple(given.tolist())
+        for name in ('upright', 'distance', 'axis_distance'):
+            given = real_array(getattr(self, name))
+            if given is None or given.shape:
+                raise ConstraintError(f'the {name} of what is kept is a number, got '
+                                      f'{shown(getattr(self, name))}')
+            self.__dict__[name] = float(given)
         self.constraints(np.eye(4), np.eye(4))  # what is wrong in any frame
 
     def constraints(self, T_base_frame: np.ndarray, T_base_tip: np.ndarray) \
@@ -157,11 +163,22 @@ def read_keeps(given: Any) -> tuple[Keep, ...]:
     return tuple(map(_keep, each))
 
 
+def keep_values(keeps: Sequence[Keep]) -> list[dict[str, Any]]:
+    """Return mappings that :func:`read_keeps` reads, without what is the default."""
+    default = {field.name: field.default for field in fields(Keep)}
+    return [{name: [*value] if isinstance(value, tuple) else value
+             for name, value in vars(keep).items() if value != default[name]} for keep in keeps]
+
+
 def keeps_text(keeps: Sequence[Keep]) -> str:
     """Return a text that :func:`read_keeps` reads."""
-    default = {field.name: field.default for field in fields(Keep)}
-    return json.dumps([{name: value for name, value in vars(keep).items()
-                        if value != default[name]} for keep in keeps]).replace('Infinity', '.inf')
+    return flow_text(keep_values(keeps))
+
+
+def flow_text(values: Any) -> str:
+    """Return values as YAML in one line."""
+    return yaml.dump(values, Dumper=yaml.CSafeDumper, default_flow_style=True, sort_keys=False,
+                     width=MAX_WIDTH).strip()
 
 
 def path_constraints(keeps: Sequence[Keep | PathConstraint], frame: Callable[[str], np.ndarray],

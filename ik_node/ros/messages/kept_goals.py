@@ -11,7 +11,6 @@ YAML (or JSON) with the fields of a message of ``~/goal_pose``; see
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-import json
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ import yaml
 
 from ik_node.base.errors import ConstraintError, GoalError, Reason
 from ik_node.base.text import shown
-from ik_node.motion.constrained.keep import Keep, keeps_text, read_keeps
+from ik_node.motion.constrained.keep import flow_text, Keep, keep_values, read_keeps
 from ik_node.ros.messages.conversion import message_class
 from ik_node.ros.messages.goal_kinds import GOAL_KINDS, KEPT_KIND
 
@@ -39,9 +38,8 @@ class KeptGoal(NamedTuple):
 
 def kept_goal(goal: KeptGoal) -> String:
     """Return the message of ``~/goal_kept``."""
-    values = json.dumps({'goal': goal.kind, 'message': plain_message(goal.message)},
-                        default=float)
-    return String(data=f'{values[:-1]}, "keep": {keeps_text(goal.keeps)}}}')
+    return String(data=flow_text({'goal': goal.kind, 'message': plain_message(goal.message),
+                                  'keep': keep_values(goal.keeps)}))
 
 
 def read_kept_goal(text: str) -> KeptGoal:
@@ -79,9 +77,9 @@ def plain_message(value: Any) -> Any:
                 for name in value.get_fields_and_field_types()}
     if isinstance(value, bytes):
         return value[0] if len(value) == 1 else [*value]
-    if isinstance(value, (str, bool, int, float)):
-        return value
-    return value.item() if isinstance(value, np.generic) else [*map(plain_message, value)]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, (str, bool, int, float)) else [*map(plain_message, value)]
 
 
 def _message(kind: str, values: Any, where: str) -> Any:
