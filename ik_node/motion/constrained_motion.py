@@ -11,7 +11,7 @@ to keep them and to be free.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -46,6 +46,9 @@ from ik_node.motion.trajectory.validate import validate
 # Tried until the trajectory is good, rad or m: half of the length over which the path is averaged,
 # and the distance between nodes.
 ROUNDINGS = (0.3, 0.06), (0.15, 0.04), (0.07, 0.02), (0.03, 0.01)
+MAX_SEARCHES = 4   # for shorter ways, or for one that can be followed
+SHORT_RATIO = 2.0  # of the length of a way to the straight line; shorter ones are taken at once
+SHORTER_TIME_S = 0.1  # of the processor, for each further search
 FULL_INSET_AFTER = 0.3  # rad or m from either end of the path
 LEAST_INSET_SHARE = 0.02
 
@@ -108,11 +111,11 @@ def plan_constrained(chain: Chain, model: CollisionModel | None,
     if len(start.times) or not start.splice.rests:
         ramp = plan_stop(chain.joint_names, start, limits, period)
         q_start = ramp.end
-    way = _waypoints(chain, model, constraints, q_start, kept, limits,
-                     goes_on or for_seconds(DETOUR_TIME_S))
+    ways = _ways(chain, model, constraints, q_start, kept, limits,
+                 goes_on or for_seconds(DETOUR_TIME_S))
     error = ConstraintError('the path that was found cannot be followed within the path '
                             'constraint; widen it, or go there in several goals')
-    for rounding, spacing in ROUNDINGS:
+    for way, (rounding, spacing) in ((way, each) for way in ways for each in ROUNDINGS):
         nodes = _rounded(chain, constraints, way, rounding, spacing, limits)
         if nodes is None:
             continue
@@ -183,24 +186,34 @@ def _pose_words(T: np.ndarray) -> str:
     return '[' + ', '.join(f'{value:.4f}' for value in numbers) + '] (x y z, and x y z w)'
 
 
-def _waypoints(chain: Chain, model: CollisionModel | None, constraints: Sequence[PathConstraint],
-               q_start: np.ndarray, goals: np.ndarray, limits: MotionLimits,
-               goes_on: Callable[[], bool]) -> np.ndarray:
-    """Return postures (k, n) to one of the goals, not far apart."""
-    begin = q_start
+def _ways(chain: Chain, model: CollisionModel | None, constraints: Sequence[PathConstraint],
+          q_start: np.ndarray, goals: np.ndarray, limits: MotionLimits,
+          goes_on: Callable[[], bool]) -> Iterator[np.ndarray]:
+    """Yield ways (k, n) to one of the goals: short ones as they are found, then longer ones."""
+    begin, longer = q_start, []
     if excess_at(chain, constraints, q_start)[1] > SLACK:
         found = nearest_kept(chain, constraints, q_start, limits)
         if found is None:
             require_within(chain, constraints, q_start, limits, 'the start')
         else:
             begin = found
-    way = find_constrained_path(chain, model, constraints, begin, goals, *_inner_limits(limits),
-                                SEARCH_MARGIN_M, goes_on)
-    if way is None:
-        raise ConstraintError('no motion within the path constraint was found; widen it, go there '
-                              'in several goals, or allow more time for the search '
-                              '(motion.detour_time)')
-    return way if begin is q_start else np.vstack([q_start, way])
+    for seed in range(MAX_SEARCHES):
+        way = find_constrained_path(
+            chain, model, constraints, begin, goals, *_inner_limits(limits), SEARCH_MARGIN_M,
+            for_seconds(SHORTER_TIME_S) if longer else goes_on, seed)
+        if way is None and seed == 0:
+            raise ConstraintError('no motion within the path constraint was found; widen it, go '
+                                  'there in several goals, or allow more time for the search '
+                                  '(motion.detour_time)')
+        if way is None:
+            break
+        length = np.linalg.norm(np.diff(way, axis=0), axis=1).sum()
+        whole = way if begin is q_start else np.vstack([q_start, way])
+        if length <= SHORT_RATIO * np.linalg.norm(way[-1] - way[0]):
+            yield whole
+        else:
+            longer.append((length, seed, whole))
+    yield from (way for *_, way in sorted(longer))
 
 
 def _inner_limits(limits: MotionLimits) -> tuple[np.ndarray, np.ndarray]:

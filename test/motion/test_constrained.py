@@ -26,6 +26,7 @@ from ik_node.kinematics.kernels import (
 )
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
+from ik_node.motion import constrained_motion
 from ik_node.motion.change.path_pace import plan_free_stop
 from ik_node.motion.constrained.constraint import EXACT_WIDTH, PathConstraint
 from ik_node.motion.constrained.proof import certify_constraints, keeps
@@ -36,6 +37,7 @@ from ik_node.motion.constrained.rows import (
     write_gradient,
     write_values,
 )
+from ik_node.motion.constrained.search import find_constrained_path
 from ik_node.motion.constrained_motion import nearest_kept, plan_constrained, require_kept
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.following.follower import Follower
@@ -298,22 +300,63 @@ def test_a_moving_arm_is_brought_to_rest_first_if_it_has_to():
     np.testing.assert_allclose(trajectory.end, end, atol=1e-9)
 
 
-def test_it_goes_round_a_post():
-    """Level and free at once, where the direct way is neither."""
-    chain, constraint = robots.chain('ur5'), PathConstraint.upright(0.1, (0.0, 0.0, -1.0))
+ROUND_POST = Q_LEVEL + [1.4, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
+@cache
+def model_with_post():
+    """Return the UR5 with a post halfway from Q_LEVEL to ROUND_POST."""
+    chain = robots.chain('ur5')
     T_post = np.eye(4)
     T_post[:2, 3] = forward_kinematics(chain, Q_LEVEL + [0.7, 0, 0, 0, 0, 0])[:2, 3]
     T_post[2, 3] = 0.1
     scene = Scene(chain.base_link, robots.tree('ur5').links)
     scene.add_box('post', (0.08, 0.08, 0.5), T_post)
-    model = model_of('ur5', 0.005).with_objects(scene.bodies)
-    end = Q_LEVEL + [1.4, 0.0, 0.0, 0.0, 0.0, 0.0]
-    trajectory = planned(chain, model, [constraint], Q_LEVEL, end)
+    return model_of('ur5', 0.005).with_objects(scene.bodies)
+
+
+def test_it_goes_round_a_post():
+    """Level and free at once, where the direct way is neither."""
+    chain, constraint = robots.chain('ur5'), PathConstraint.upright(0.1, (0.0, 0.0, -1.0))
+    model = model_with_post()
+    trajectory = planned(chain, model, [constraint], Q_LEVEL, ROUND_POST)
     require_kept_by_pinocchio('ur5', [constraint], trajectory)
     assert model.check_many(each_step(trajectory)).all()
     with pytest.raises(TrajectoryError, match="'post'") as caught:
         planned(chain, model, [constraint], Q_LEVEL, Q_LEVEL + [0.7, 0, 0, 0, 0, 0])
     assert caught.value.reason is Reason.COLLISION
+
+
+def test_a_long_way_is_searched_for_again(monkeypatch):
+    """The shortest of several is taken, and a way about straight at once."""
+    chain = robots.chain('ur5')
+    postures = kept_postures('ur5', level('ur5'), None, 11)
+    pairs = [(next(postures), next(postures)) for _ in range(6)]
+    searched = []
+    monkeypatch.setattr(constrained_motion, 'find_constrained_path', lambda *given: (
+        searched.append(given[-1]), find_constrained_path(*given))[1])
+
+    def lengths():
+        return np.array([np.linalg.norm(np.diff(each_step(planned(
+            chain, None, [level('ur5')], *pair)), axis=0), axis=1).sum() for pair in pairs])
+
+    best = lengths()
+    assert searched.count(0) > searched.count(1) > 0
+    monkeypatch.setattr(constrained_motion, 'MAX_SEARCHES', 1)
+    first = lengths()
+    assert (best < 1.02 * first).all() and best.sum() < 0.95 * first.sum()
+
+
+def test_another_way_is_taken_if_the_first_cannot_be_followed(monkeypatch):
+    """Here it is through a post."""
+    given = robots.chain('ur5'), model_with_post(), [PathConstraint.upright(0.1, (0.0, 0.0, -1.0))]
+    monkeypatch.setattr(constrained_motion, 'find_constrained_path', lambda *given: (
+        find_constrained_path(*given) if given[-1] else np.array([Q_LEVEL, ROUND_POST])))
+    trajectory = planned(*given, Q_LEVEL, ROUND_POST)
+    assert model_with_post().check_many(each_step(trajectory)).all()
+    monkeypatch.setattr(constrained_motion, 'MAX_SEARCHES', 1)
+    with pytest.raises(TrajectoryError, match="'post'"):
+        planned(*given, Q_LEVEL, ROUND_POST)
 
 
 def test_constraints_that_exclude_each_other():
