@@ -113,8 +113,9 @@ def plan_constrained(chain: Chain, model: CollisionModel | None,
         q_start = ramp.end
     ways = _ways(chain, model, constraints, q_start, kept, limits,
                  goes_on or for_seconds(DETOUR_TIME_S))
-    error = ConstraintError('the path that was found cannot be followed within the path '
-                            'constraint; widen it, or go there in several goals')
+    error: TrajectoryError = ConstraintError(
+        'the path that was found cannot be followed within the path constraint; widen it, or go '
+        'there in several goals')
     for way, (rounding, spacing) in ((way, each) for way in ways for each in ROUNDINGS):
         nodes = _rounded(chain, constraints, way, rounding, spacing, limits)
         if nodes is None:
@@ -190,7 +191,7 @@ def _ways(chain: Chain, model: CollisionModel | None, constraints: Sequence[Path
           q_start: np.ndarray, goals: np.ndarray, limits: MotionLimits,
           goes_on: Callable[[], bool]) -> Iterator[np.ndarray]:
     """Yield ways (k, n) to one of the goals: short ones as they are found, then longer ones."""
-    begin, longer = q_start, []
+    begin, longer = q_start, list[tuple[float, int, np.ndarray]]()
     if excess_at(chain, constraints, q_start)[1] > SLACK:
         found = nearest_kept(chain, constraints, q_start, limits)
         if found is None:
@@ -207,7 +208,7 @@ def _ways(chain: Chain, model: CollisionModel | None, constraints: Sequence[Path
                                   '(motion.detour_time)')
         if way is None:
             break
-        length = np.linalg.norm(np.diff(way, axis=0), axis=1).sum()
+        length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
         whole = way if begin is q_start else np.vstack([q_start, way])
         if length <= SHORT_RATIO * np.linalg.norm(way[-1] - way[0]):
             yield whole
