@@ -48,7 +48,7 @@ from ik_node.motion.trajectory.validate import validate
 ROUNDINGS = (0.3, 0.06), (0.15, 0.04), (0.07, 0.02), (0.03, 0.01)
 MAX_SEARCHES = 4   # for shorter ways, or for one that can be followed
 SHORT_RATIO = 2.0  # of the length of a way to the straight line; shorter ones are taken at once
-SHORTER_TIME_S = 0.1  # of the processor, for each further search
+FURTHER_BLOCKS = 20  # of iterations, of each further search: counted, so that it can be repeated
 FULL_INSET_AFTER = 0.3  # rad or m from either end of the path
 LEAST_INSET_SHARE = 0.02
 
@@ -201,7 +201,7 @@ def _ways(chain: Chain, model: CollisionModel | None, constraints: Sequence[Path
     for seed in range(MAX_SEARCHES):
         way = find_constrained_path(
             chain, model, constraints, begin, goals, *_inner_limits(limits), SEARCH_MARGIN_M,
-            for_seconds(SHORTER_TIME_S) if longer else goes_on, seed)
+            _shortly(goes_on) if longer else goes_on, seed)
         if way is None and seed == 0:
             raise ConstraintError('no motion within the path constraint was found; widen it, go '
                                   'there in several goals, or allow more time for the search '
@@ -215,6 +215,12 @@ def _ways(chain: Chain, model: CollisionModel | None, constraints: Sequence[Path
         else:
             longer.append((length, seed, whole))
     yield from (way for *_, way in sorted(longer))
+
+
+def _shortly(goes_on: Callable[[], bool]) -> Callable[[], bool]:
+    """Return what says whether to go on, for FURTHER_BLOCKS at most."""
+    blocks = iter(range(FURTHER_BLOCKS))
+    return lambda: next(blocks, None) is not None and goes_on()
 
 
 def _inner_limits(limits: MotionLimits) -> tuple[np.ndarray, np.ndarray]:
