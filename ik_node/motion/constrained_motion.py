@@ -93,7 +93,7 @@ def plan_constrained(chain: Chain, model: CollisionModel | None,
 
     """
     q_start, ramp = start.splice.q, None
-    kept = goals[[excess_at(chain, constraints, q)[1] <= SLACK for q in goals]]
+    kept = goals[_values(chain, constraints, goals).max(axis=1) <= SLACK]
     if not len(kept):
         require_within(chain, constraints, goals[0], limits, 'the goal')
     if model is not None:
@@ -131,6 +131,15 @@ def plan_constrained(chain: Chain, model: CollisionModel | None,
         except TrajectoryError as this:
             error = this
     raise error
+
+
+def _values(chain: Chain, constraints: Sequence[PathConstraint], Q: np.ndarray) -> np.ndarray:
+    """Return how far above its bound each row is in postures Q (N, n), (N, r)."""
+    rows = constraint_rows(constraints)
+    values = np.empty((len(Q), len(rows.kinds)))
+    outside(chain.table, rows, np.array(Q, dtype=float), values,
+            constraint_work(rows, chain.table, chain.n))
+    return values
 
 
 def excess_at(chain: Chain, constraints: Sequence[PathConstraint],
@@ -253,9 +262,7 @@ def _rounded(chain: Chain, constraints: Sequence[PathConstraint], way: np.ndarra
 
     nodes = np.vstack([way[:1], (integral(s[1:-1] + half[:, 0]) - integral(s[1:-1] - half[:, 0]))
                        / (2.0 * half), way[-1:]])
-    rows = constraint_rows(constraints)
-    work, values = constraint_work(rows, chain.table, chain.n), np.empty((len(s), len(rows.kinds)))
-    outside(chain.table, rows, nodes, values, work)
+    rows, values = constraint_rows(constraints), _values(chain, constraints, nodes)
     # As much room as at the end, and from there more and more.
     insets = LEAST_INSET_SHARE * rows.insets + np.minimum(
         *(np.maximum(-end, 0.0) + away[:, None] / FULL_INSET_AFTER * rows.insets
@@ -267,7 +274,7 @@ def _rounded(chain: Chain, constraints: Sequence[PathConstraint], way: np.ndarra
     lower, upper = _inner_limits(limits)
     inner_nodes = np.clip(nodes[1:-1], lower, upper)
     if not project_all(chain.table, rows, lower, upper, insets[first:-1], inner_nodes[first - 1:],
-                       work):
+                       constraint_work(rows, chain.table, chain.n)):
         return None
     nodes[1:-1] = inner_nodes
     return nodes

@@ -244,12 +244,21 @@ def test_the_tip_slides_in_a_plane_and_along_a_line():
         goal[:3, 3] += shift
         q_end = solved(chain, goal, Q_LEVEL)
         trajectory = planned(chain, None, [constraint], Q_LEVEL, q_end)
-        require_kept_by_pinocchio('ur5', [PathConstraint(frame, position=tuple(
-            max(width, EXACT_WIDTH) for width in free))], trajectory)
+        require_kept_by_pinocchio('ur5', [constraint], trajectory)
         with pytest.raises(ConstraintError, match='of the position is outside by .* mm after'):
             require_kept(chain, [constraint], plan_point_to_point(
                 chain.joint_names, at_rest(Q_LEVEL), q_end,
                 limits(chain), PERIOD_S))
+
+
+def test_an_exact_goal_may_be_off_as_far_as_solutions_are():
+    """Within EXACT_WIDTH of an exact constraint it is none that is refused."""
+    chain = robots.chain('ur5')
+    frame, off = np.eye(4), Q_LEVEL + [0.5, 0.0, 2e-5, 0.0, 0.0, 0.0]
+    frame[2, 3] = forward_kinematics(chain, Q_LEVEL)[2, 3]
+    plane = PathConstraint(frame, position=(inf, inf, 0.0))
+    assert 5e-6 < abs(forward_kinematics(chain, off)[2, 3] - frame[2, 3]) < EXACT_WIDTH
+    np.testing.assert_allclose(planned(chain, None, [plane], Q_LEVEL, off).end, off, atol=1e-9)
 
 
 def solved(chain, T_base_tip, q):

@@ -152,7 +152,7 @@ def _frame_of_axis(axis: Sequence[float]) -> np.ndarray:
 
 
 def _half_widths(what: str, given: Any, free: float) -> tuple[float, ...]:
-    """Return half-widths, of which those from `free` on are infinite."""
+    """Return half-widths of at least EXACT_WIDTH; those from `free` on are infinite."""
     try:
         widths = tuple(float(each) for each in given)
     except (TypeError, ValueError, OverflowError):
@@ -162,4 +162,4 @@ def _half_widths(what: str, given: Any, free: float) -> tuple[float, ...]:
         raise ConstraintError(
             f'the {what} of a path constraint is {"a number" if count == 1 else "3 numbers"} '
             f'from 0 (exact) to inf (free), got {shown(given)}')
-    return tuple(inf if width >= free else width for width in widths)
+    return tuple(inf if width >= free else max(width, EXACT_WIDTH) for width in widths)

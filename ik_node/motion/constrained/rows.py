@@ -24,7 +24,6 @@ import numpy as np
 from ik_node.kinematics.kernels import compiled, copy, inner, jacobian_columns, joint_frames, small
 from ik_node.motion.constrained.constraint import (
     ANGLES_OF_AXES,
-    EXACT_WIDTH,
     FREE,
     PathConstraint,
 )
@@ -73,12 +72,11 @@ def constraint_rows(constraints: Sequence[PathConstraint]) -> ConstraintRows:
         p_base_frame, p_tip_point = each.T_base_frame[:3, 3], each.T_tip_point[:3, 3]
         for axis, width in zip(R_base_frame.T, each.position):
             if width < inf:
-                width = max(width, EXACT_WIDTH)
                 for sign in (1.0, -1.0):
                     add(LINEAR_ROW, np.append(np.outer(sign * axis, p_tip_point).ravel(),
                                               sign * axis),
                         width + sign * axis @ p_base_frame, width)
-        widths = np.maximum(each.rotation, EXACT_WIDTH)
+        widths = np.array(each.rotation)
         if each.angles == ANGLES_OF_AXES and each.rotation != FREE:
             # The axes of the frame, and those of the point on the tip: R_ij = e_i . R f_j.
             e, f = R_base_frame.T, R_tip_point.T
@@ -98,12 +96,10 @@ def constraint_rows(constraints: Sequence[PathConstraint]) -> ConstraintRows:
             for k, sign in product(np.flatnonzero(widths < inf), (1.0, -1.0)):
                 add(ROTATION_ROW, sign * np.eye(3)[k], widths[k], widths[k], frame)
         if each.tilt < inf:
-            tilt = max(each.tilt, EXACT_WIDTH)
-            add(TILT_ROW, np.append(R_base_frame[:, 2], R_tip_point[:, 2]), tilt, tilt)
+            add(TILT_ROW, np.append(R_base_frame[:, 2], R_tip_point[:, 2]), each.tilt, each.tilt)
         for distance, axis in ((each.distance, np.zeros(3)),
                                (each.axis_distance, R_base_frame[:, 2])):
             if distance < inf:
-                distance = max(distance, EXACT_WIDTH)
                 add(DISTANCE_ROW, np.concatenate([p_tip_point, p_base_frame, axis]), distance,
                     distance)
     return ConstraintRows(np.array(kinds, dtype=np.int64), np.array(factors), np.array(bounds),
