@@ -63,7 +63,7 @@ class Eyes:
             return  # nobody looked before; the scene follows
         scene = {(each.ns, each.id): each for each in message.markers}
         assert len(scene) == len(message.markers) and ALWAYS <= scene.keys()
-        assert {ns for ns, _ in scene.keys() - ALWAYS} <= {'ghost'}
+        assert {ns for ns, _ in scene.keys() - ALWAYS} <= {'ghost', 'path_constraint'}
         for each in message.markers:
             assert each.action in (Marker.ADD, Marker.DELETE)
             assert each.header.frame_id == self._frame

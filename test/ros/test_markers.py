@@ -4,6 +4,7 @@
 
 from importlib import import_module
 import math
+from math import inf
 import sys
 from unittest.mock import Mock
 
@@ -16,8 +17,11 @@ from scenes import at, colour, Eyes, FAR_AWAY, HERE, line, numbers, place, shape
 from visualization_msgs.msg import Marker
 
 from ik_node.model.description.shapes import Shape
+from ik_node.motion.constrained.constraint import PathConstraint
+from ik_node.motion.constrained.keep import Keep, keeps_text
 from ik_node.node.show.display import ARROW_SIZE, ARROW_SIZE_RANGE_M
 from ik_node.ros.messages.markers import (
+    constraint_markers,
     Ghost,
     goal_markers,
     joint_markers,
@@ -242,3 +246,73 @@ def test_a_stream_clears_the_preview(system, eyes):
     eyes.see(cleared)
     system.wait(lambda: any(each['reason'] == 'STREAM_ENDED' for each in system.statuses))
     assert not eyes.there('goal')
+
+
+# ---- path constraints -------------------------------------------------------
+
+UP = HERE.rotation.T @ [0.0, 0.0, 1.0]  # in the tip
+TILT = 0.3
+KEPT = (Keep(position=(0.2, inf, 0.3), frame='start'),
+        Keep(distance=0.4, pose=(*HERE.translation, 0.0, 0.0, 0.0, 1.0)),
+        Keep(axis_distance=2.0), Keep(upright=TILT, axis=tuple(UP)))
+
+
+def judged_cone(marker):
+    """Check a cone: its lines begin at the tip, or join points at the tilt from the vertical."""
+    assert marker.type == Marker.LINE_LIST
+    lines = (line(marker) @ place(marker).rotation.T).reshape(-1, 2, 3)
+    from_tip = ~lines[:, 0].any(axis=1)
+    assert 4 <= from_tip.sum() < len(lines)
+    for points in (lines[:, 1], lines[~from_tip, 0]):
+        assert np.allclose(np.arccos(points[:, 2] / np.linalg.norm(points, axis=1)), TILT)
+        assert np.allclose(points[:, :2].min(axis=0), -points[:, :2].max(axis=0))  # all around
+
+
+def test_what_a_motion_keeps_is_shown_until_its_end(system, eyes):
+    """Where it is when the motion begins: a box at the tip, a ball, a tube, and a cone."""
+    system.change('/ik_node', motion__keep=keeps_text(KEPT), motion__velocity_scale=0.05)
+    stamp = system.send(HERE.translation + [0.0, 0.1, 0.0], QUAT)
+    eyes.see(lambda: eyes.there('path_constraint'))
+    box, ball, tube, cone = (eyes.there('path_constraint')[k] for k in range(4))
+    for shown, kind, size, T in (
+            (box, Marker.CUBE, (0.4, 2.0, 0.6), HERE),
+            (ball, Marker.SPHERE, (0.8, 0.8, 0.8), pin.SE3(np.eye(3), HERE.translation)),
+            (tube, Marker.CYLINDER, (4.0, 4.0, 2.0), pin.SE3.Identity())):
+        assert shown.type == kind and 0.0 < shown.color.a < 0.5
+        assert np.allclose([shown.scale.x, shown.scale.y, shown.scale.z], size)
+        assert place(shown).isApprox(T, 1e-4)
+    judged_cone(cone)
+    assert np.allclose(place(cone).translation, HERE.translation, atol=1e-4)
+    system.change('/ik_node', motion__velocity_scale=0.5)
+    assert system.final(stamp)['state'] == 'reached'
+    eyes.see(lambda: not eyes.there('path'))
+    assert [eyes.scenes[-1]['path_constraint', k].action for k in range(4)] == 4 * [Marker.DELETE]
+
+
+def test_what_a_stream_keeps_is_shown_until_its_end(system, eyes):
+    """There is no goal, so nothing else is shown."""
+    system.change('/ik_node', motion__keep=keeps_text(KEPT[-1:]))
+    message = PoseStamped(pose=pose(HERE.translation, HERE.rotation))
+
+    def kept():
+        system.send_goal('stream', message)  # best effort: one may be lost
+        return eyes.there('path_constraint')
+
+    eyes.see(kept)
+    assert not eyes.there('goal')
+    judged_cone(eyes.there('path_constraint')[0])
+    eyes.see(lambda: not eyes.there('path_constraint'))
+    system.wait(lambda: any(each['reason'] == 'STREAM_ENDED' for each in system.statuses))
+
+
+@pytest.mark.parametrize('given, size', [
+    ({'position': (0.0, 0.5, inf)}, (0.002, 1.0, 2.0)),
+    ({'position': (1e9, 1e9, 0.5)}, (2.0, 2.0, 1.0)), ({'distance': 1e9, 'tilt': 0.1}, None),
+    ({'axis_distance': 0.25}, (0.5, 0.5, 2.0)), ({'rotation': (0.1, 0.1, inf)}, None)])
+def test_widths_that_cannot_be_drawn(given, size):
+    """What is exact can still be seen, and what is free has an end; a free region is no body."""
+    made = constraint_markers([PathConstraint(np.eye(4), **given)], np.zeros(3), 'base', 0.1)
+    bodies = [each for each in made if each.type != Marker.LINE_LIST]
+    assert [(each.scale.x, each.scale.y, each.scale.z) for each in bodies] == \
+        ([] if size is None else [size])
+    assert len(made) - len(bodies) == ('tilt' in given)

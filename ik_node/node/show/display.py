@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import traceback
 from typing import Any
 
@@ -21,6 +22,7 @@ from ik_node.base.text import quote
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.links import elsewhere, link_poses, links_moved
 from ik_node.model.description.shapes import link_shapes
+from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.trajectory.sampling import tip_path
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.goals.goal import GoalTask
@@ -29,6 +31,8 @@ from ik_node.node.show.scene_display import PublisherEventCallbacks
 from ik_node.node.state.arm_state import ArmState
 from ik_node.ros.messages.markers import (
     body_markers,
+    constraint_markers,
+    CONSTRAINT_NAMESPACE,
     CONTACT_ALPHA,
     CONTACT_COLOUR,
     CONTACT_NAMESPACE,
@@ -63,6 +67,8 @@ class Scene:
     q: np.ndarray | None = None     # (n,), joint positions of the ghost
     limiting_joint: str = ''        # joint that is marked; empty for none
     contact: tuple[str, ...] = ()   # links and objects that are marked, because they collide
+    constraints: tuple[PathConstraint, ...] = ()  # that the motion keeps
+    begin: np.ndarray | None = None  # (3,), where the tip was when it began, m; None without them
 
     @staticmethod
     def of(goal: Goal, report: ReachabilityReport, q: np.ndarray,
@@ -91,7 +97,8 @@ class Display:
         self._robot: Robot | None = None
         self._published = True
         self._ghost: tuple[Robot | None, Ghost] = None, Ghost({}, '')
-        self._contacts = 0  # markers of objects that collide, which have been shown
+        # By namespace: of markers that are numbered from 0 on, how many have been shown.
+        self._numbered: Counter[str] = Counter()
         self._ghosts = node.create_publisher(JointState, '~/ghost', LATCHED_QOS)
         self._markers = node.create_publisher(
             MarkerArray, '~/markers', LATCHED_QOS, event_callbacks=PublisherEventCallbacks and
@@ -148,16 +155,25 @@ class Display:
         if goal is None and task.plan.q_goal is not None:
             goal = Goal(forward_kinematics(robot.chain, task.plan.q_goal))
         if task.state is GoalState.ACCEPTED:
-            self._show(Scene() if goal is None  # a stream
+            self._show(self._of_stream(task, robot) if goal is None
                        else under_way(task, goal, robot.active.trajectory, robot), robot, task)
-        elif goal is None or (task.execution.attempts and task is not self._task):
-            return  # nothing to show, or a newer goal is shown
+        elif task.execution.attempts and task is not self._task:
+            return  # a newer goal is shown
+        elif goal is None:
+            if task is self._task and self._scene.constraints:
+                self._show(Scene(), robot)  # it keeps them no longer
         elif task.state is not GoalState.REACHED:
             self._show(refused(task, goal, sentence, robot), robot, task)
         elif task is self._task:
             self._show(Scene(goal, self._scene.colour), robot, task)
         else:
             self._show(Scene(goal), robot, task)  # already there
+
+    def _of_stream(self, task: GoalTask, robot: Robot) -> Scene:
+        """Return the scene of a stream: only what it keeps is known."""
+        kept = task.plan.constraints
+        return Scene(constraints=kept, begin=forward_kinematics(
+            robot.chain, self._arm.measured(robot).q)[:3, 3]) if kept else Scene()
 
     # ---- markers ------------------------------------------------------------
 
@@ -186,19 +202,25 @@ class Display:
                     axis = pose(rotation_to_axis(joint.axis), np.zeros(3))
                     made += joint_markers(joint.name, poses[joint.child] @ axis, scene.colour,
                                           frame, size)
-        return [*with_deleted(made, frame), *self._contact(scene, robot, frame), *ghost.markers]
+        kept = [] if scene.begin is None else constraint_markers(
+            scene.constraints, scene.begin, frame, size)
+        return [*with_deleted(made, frame),
+                *self._with_gone(CONTACT_NAMESPACE, self._contact(scene, robot), frame),
+                *self._with_gone(CONSTRAINT_NAMESPACE, kept, frame), *ghost.markers]
 
-    def _contact(self, scene: Scene, robot: Robot, frame: str) -> list[Marker]:
-        """Return the markers of objects that collide, and the deletion of earlier ones."""
+    def _contact(self, scene: Scene, robot: Robot) -> list[Marker]:
+        """Return the markers of objects that collide."""
         model = robot.settings.solver.collisions
-        made = [] if model is None else body_markers(
+        return [] if model is None else body_markers(
             CONTACT_NAMESPACE, [body for body in model.objects if body.name in scene.contact],
             robot.chain.base_link, self._prefix, CONTACT_COLOUR, CONTACT_ALPHA, CONTACT_GROWTH_M)
-        gone = [marker(CONTACT_NAMESPACE, k, frame, Marker.CUBE)
-                for k in range(len(made), self._contacts)]
+
+    def _with_gone(self, ns: str, made: list[Marker], frame: str) -> list[Marker]:
+        """Return markers that are numbered from 0 on, and the deletion of earlier ones."""
+        gone = [marker(ns, k, frame, Marker.CUBE) for k in range(len(made), self._numbered[ns])]
         for each in gone:
             each.action = Marker.DELETE
-        self._contacts = max(self._contacts, len(made))
+        self._numbered[ns] = max(self._numbered[ns], len(made))
         return [*made, *gone]
 
     def _ghost_of(self, robot: Robot, frame: str) -> Ghost:
@@ -239,5 +261,6 @@ def contact_of(result: Result, robot: Robot) -> tuple[str, ...]:
 def under_way(task: GoalTask, goal: Goal, trajectory: Trajectory, robot: Robot) -> Scene:
     """Return the scene of a goal with the motion that leads there."""
     found = task.plan.result or Posture(robot.chain, trajectory.end, trajectory.start.q)
-    return Scene.of(goal, judge(found, robot.settings.thresholds), trajectory.end,
-                    tip_path(robot.chain, trajectory))
+    path = tip_path(robot.chain, trajectory)
+    return replace(Scene.of(goal, judge(found, robot.settings.thresholds), trajectory.end, path),
+                   constraints=task.plan.constraints, begin=path[0])

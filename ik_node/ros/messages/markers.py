@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from heapq import nlargest
-from math import pi
+from math import inf, pi
 import re
 from textwrap import fill
 
@@ -18,6 +18,7 @@ from ik_node.base.se3 import pose
 from ik_node.collision.bodies.parts import Body, ConvexPart
 from ik_node.collision.meshes.convex import hull_triangles
 from ik_node.model.description.shapes import Shape
+from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.ros.messages.conversion import fill_pose, quaternion_from_rotation, quaternions_after
 from ik_node.solver.goal import FREE_AXIS, Goal
 from ik_node.solver.unreachable import Colour
@@ -272,6 +273,64 @@ def page_box_markers(bodies: Iterable[Body], base_link: str,
         else:
             others.append(body)
     return boxes, others
+
+
+CONSTRAINT_NAMESPACE = 'path_constraint'
+CONSTRAINT_COLOUR, CONSTRAINT_ALPHA = (0.2, 0.6, 0.95), 0.15
+FREE_WIDTH_M = 1.0            # drawn of half-widths that are infinite
+SHOWN_WIDTHS_M = 1e-3, 100.0  # narrower ones are drawn as the first, wider ones as infinite
+CONE_LENGTH, CONE_LINE_WIDTH = 2.0, 0.02  # times the size
+SPOKE_STEP = 4                # points of the rim of a cone from one of its sides to the next
+
+
+def constraint_markers(constraints: Iterable[PathConstraint], apex: np.ndarray, frame: str,
+                       size: float) -> list[Marker]:
+    """
+    Return what a motion stays in: boxes, balls and tubes of positions, and cones of tilts.
+
+    Half-widths of rotations are not drawn.
+
+    Parameters
+    ----------
+    apex : (3,) array
+        Of the cones: where the tip is when the motion begins, m.
+    size : float
+        Half the length of the cones, m.
+
+    """
+    made: list[Marker] = []
+    for each in constraints:
+        for kind, widths in ((Marker.CUBE, each.position), (Marker.SPHERE, 3 * (each.distance,)),
+                             (Marker.CYLINDER, (*2 * (each.axis_distance,), inf))):
+            if min(widths) < SHOWN_WIDTHS_M[1]:
+                made.append(_solid(CONSTRAINT_NAMESPACE, len(made), frame, kind,
+                                   each.T_base_frame, map(_shown_width, widths)))
+        if each.tilt < inf:
+            made.append(_cone(len(made), each, apex, frame, size))
+    for shown in made:
+        paint(shown, CONSTRAINT_COLOUR,
+              1.0 if shown.type == Marker.LINE_LIST else CONSTRAINT_ALPHA)
+    return made
+
+
+def _shown_width(half: float) -> float:
+    least, most = SHOWN_WIDTHS_M
+    return 2.0 * (max(half, least) if half < most else FREE_WIDTH_M)
+
+
+def _cone(number: int, constraint: PathConstraint, apex: np.ndarray, frame: str,
+          size: float) -> Marker:
+    cone = marker(CONSTRAINT_NAMESPACE, number, frame, Marker.LINE_LIST)
+    fill_pose(cone.pose, pose(constraint.T_base_frame[:3, :3], apex))
+    scale(cone, CONE_LINE_WIDTH * size)
+    radius, height = (CONE_LENGTH * size * f(constraint.tilt) for f in (np.sin, np.cos))
+    rim = np.stack([radius * np.cos(RING_ANGLES), radius * np.sin(RING_ANGLES),
+                    np.full(len(RING_ANGLES), height)], axis=1)
+    sides = rim[:-1:SPOKE_STEP]
+    cone.points = points_of_array(np.concatenate([
+        np.stack([rim[:-1], rim[1:]], axis=1),
+        np.stack([0.0 * sides, sides], axis=1)]).reshape(-1, 3))
+    return cone
 
 
 def _of_part(ns: str, number: int, frame: str, part: ConvexPart, padding: float) -> list[Marker]:
