@@ -305,6 +305,24 @@ def test_what_a_stream_keeps_is_shown_until_its_end(system, eyes):
     system.wait(lambda: any(each['reason'] == 'STREAM_ENDED' for each in system.statuses))
 
 
+def test_a_plan_keeps_what_the_motion_would(system, eyes):
+    """It is the motion that the goal would be; what it keeps is shown with it."""
+    system.change('/ik_node', motion__keep=keeps_text([Keep(
+        position=(inf, inf, 0.01), pose=(*HERE.translation, 0.0, 0.0, 0.0, 1.0))]))
+    eyes.preview('pose', pose(HERE.translation + [0.0, -0.4, 0.0], HERE.rotation))
+    said = eyes.plan()
+    assert said.success, said
+    eyes.see(lambda: eyes.there('path'))
+    heights = line(eyes.there('path')[0])[:, 2] - HERE.translation[2]
+    assert np.abs(heights).max() < 0.01 + 1e-6
+    assert list(eyes.there('path_constraint')) == [0]
+    system.change('/ik_node', motion__keep='')
+    eyes.plan()
+    eyes.see(lambda: not eyes.there('path_constraint'))
+    heights = line(eyes.there('path')[0])[:, 2] - HERE.translation[2]
+    assert np.abs(heights).max() > 0.012  # the direct motion would not
+
+
 @pytest.mark.parametrize('given, size', [
     ({'position': (0.0, 0.5, inf)}, (0.002, 1.0, 2.0)),
     ({'position': (1e9, 1e9, 0.5)}, (2.0, 2.0, 1.0)), ({'distance': 1e9, 'tilt': 0.1}, None),

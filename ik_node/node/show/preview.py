@@ -181,8 +181,11 @@ class Preview:
         here = self._arm.measured(robot)
         if plans.is_there(task, robot, here.q):
             raise GoalError('the arm is there already', Reason.ALREADY_THERE)
+        self._conversion.keep(task.plan, robot, here.q)
         if kind == 'pose' and robot.settings.straight:
             self._preparation.require(Kernels.PATHS)
+            if task.plan.constraints:
+                self._preparation.require(Kernels.CONSTRAINTS)
             planner = plans.along(task, robot, [goal.T_base_tip])
             return self._show_plan(task, planner(self._sender.start_state_now()), robot)
         result = task.plan.result = self._conversion.solve(goal, robot, here.q)
@@ -195,14 +198,16 @@ class Preview:
             return self._show_plan(task, planning.result(), robot)
         self._search = Search(stamp, task, robot, planning)
         planning.add_done_callback(lambda _: self._bell.trigger())
-        return ('the direct motion would collide; a detour is planned, and '
+        leaves = ' or leave a path constraint' * bool(task.plan.constraints)
+        return (f'the direct motion would collide{leaves}; a detour is planned, and '
                 f'{self._node.resolve_topic_name("~/preview")} tells what came of it')
 
     def _show_plan(self, task: GoalTask, trajectory: Trajectory, robot: Robot) -> str:
         """Display a motion, and return a description."""
         scene = under_way(task, task.plan.goal, trajectory, robot)
         length = np.linalg.norm(np.diff(scene.path, axis=0), axis=1).sum()
-        way = ', around obstacles' if 'detour' in task.values else ''
+        around = 'within path constraints' if task.plan.constraints else 'around obstacles'
+        way = f', {around}' if 'detour' in task.values else ''
         part = f'; as far as it can: {task.plan.interruption}' if task.plan.interruption else ''
         plan = f'{trajectory.duration:.2f} s, {length:.3f} m of the tip{way}{part}'
         self._display.preview(replace(scene, sentence='; '.join(filter(None, (
