@@ -18,6 +18,7 @@ from rclpy.node import Node
 
 from ik_node.base.errors import GoalError
 from ik_node.base.se3 import distance
+from ik_node.base.text import shown
 from ik_node.ros.messages.conversion import matrix_from_pose
 from ik_node.ros.messages.motion_primitives import mounted_tool
 from ik_node.ros.messages.status_messages import values_of
@@ -34,6 +35,8 @@ START_TIME_S = 1.0      # from a drag on, within which the tip begins to follow
 # It has moved if it is farther than this from where it last rested.
 MOVED_SHIFT_M, MOVED_TURN_RAD = 5e-3, 0.025
 NO_TOOL = '(none)'  # the entry for no tool
+KEEP_PARAMETER = 'motion.keep'
+LEVEL = '{upright: 0.0873}'  # of that parameter: within 5 degrees
 FREE_AXES = {Kind.POSE: [''], Kind.POSITION: ['rx', 'ry', 'rz'], Kind.POINTING: ['rz']}
 
 
@@ -82,6 +85,7 @@ class Handle:
         self.kind = Kind.POSE   # which part of the pose the arm must reach
         self.following = False  # whether the arm follows while the handle is dragged
         self.dragging = False   # whether somebody is dragging it
+        self.keep = ''          # motion.keep of the ik_node: what every motion keeps
         self.frame = ''         # frame of the pose; empty before the first pose of the tip
         self.T = np.eye(4)      # (4, 4), the pose, in `frame`
         self._view = view
@@ -239,6 +243,24 @@ class Handle:
         if self._previews:
             self._show()
 
+    def toggle_level(self) -> None:
+        """Switch between motions that keep the tool level, and those that keep nothing."""
+        keep = '' if self.keep else LEVEL
+
+        def answered(good: bool, sentence: str) -> None:
+            self._say(good, f'{KEEP_PARAMETER} is {keep or "empty"}' if good else sentence)
+            if good:
+                self.keep = keep
+            self._view.show_checks()
+
+        self.commands.set({KEEP_PARAMETER: keep}, answered)
+
+    def take_keep(self, keep: str) -> None:
+        """Take what every motion keeps, as the ik_node has it; others may have set that."""
+        if keep != self.keep:
+            self.keep = keep
+            self._view.show_checks()
+
     # ---- messages of the ik_node --------------------------------------------
 
     def _on_tip_pose(self, message: PoseStamped) -> None:
@@ -311,6 +333,8 @@ class Entry:
     # Returns whether the entry is checked; None for entries without a check mark.
     checked: Callable[[Handle], bool] | None = None
     hint: str | None = None  # an explanation, shown when the mouse points at the entry
+    # Returns what is shown in its place; '' = the hint.
+    instead: Callable[[Handle], str] = lambda _handle: ''
 
 
 MENU_ENTRIES = (
@@ -329,6 +353,11 @@ MENU_ENTRIES = (
     Entry('free about the tool axis', Handle.toggle_pointing,
           lambda handle: handle.kind is Kind.POINTING,
           'The tool may rotate about its z axis.'),
+    Entry('keep level', Handle.toggle_level, lambda handle: bool(handle.keep),
+          'In every motion the axis of the tool that is nearest to the vertical stays within 5 '
+          'degrees of it.',
+          lambda handle: '' if handle.keep in ('', LEVEL)
+          else f'Every motion keeps {shown(handle.keep)}'),
 )
 
 

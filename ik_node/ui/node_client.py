@@ -12,10 +12,11 @@ from typing import Any
 
 from geometry_msgs.msg import PointStamped, PoseStamped
 import numpy as np
-from rcl_interfaces.srv import SetParametersAtomically
+from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 from rclpy.client import Client
 from rclpy.node import Node
-from rclpy.parameter import Parameter
+from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -28,6 +29,7 @@ from ik_node.ros.middleware.clocks import steady_clock
 from ik_node.ros.repeated_stop import RepeatedStop
 
 SERVICE_TIMEOUT_S = 10.0
+REFRESH_PERIOD_S = 1.0  # somebody else may set parameters, too
 GOAL_DEPTH = 10  # depth of the publishers of goals
 
 Answer = Callable[[bool, str], None]
@@ -202,6 +204,44 @@ class Commands:
                                         clock=steady_clock())
         future = client.call_async(request)
         future.add_done_callback(take)
+
+
+class ParameterWatch:
+    """
+    Asks one ik_node for parameters, which others may set, too.
+
+    Parameters
+    ----------
+    names : sequence of str
+    take : callable
+        Takes their values, in this order, whenever the node has told them.
+
+    """
+
+    def __init__(self, node: Node, target: str, names: Sequence[str],
+                 take: Callable[..., None]) -> None:
+        self._client = node.create_client(GetParameters, f'{target}/get_parameters')
+        self._names, self._take = list(names), take
+        self._due = -inf  # when to ask again (monotonic, s)
+
+    def ready(self) -> bool:
+        """Return whether the node is running."""
+        return self._client.service_is_ready()
+
+    def refresh(self, at_once: bool = False) -> None:
+        """Ask the node, unless that was less than REFRESH_PERIOD_S ago."""
+        now = monotonic()
+        if not self.ready() or now < self._due and not at_once:
+            return
+        self._due = now + SERVICE_TIMEOUT_S  # a node that stops now never answers
+        future = self._client.call_async(GetParameters.Request(names=self._names))
+        future.add_done_callback(lambda done: self._told(done.result()))
+
+    def _told(self, response: GetParameters.Response | None) -> None:
+        self._due = monotonic() + REFRESH_PERIOD_S
+        if response is not None and len(response.values) == len(self._names) and not any(
+                value.type == ParameterType.PARAMETER_NOT_SET for value in response.values):
+            self._take(*map(parameter_value_to_python, response.values))
 
 
 def _said(response: Any) -> tuple[bool, str]:

@@ -29,7 +29,8 @@ from ik_node.ros.middleware.clocks import steady_clock
 from ik_node.ros.middleware.qos import FEEDBACK_QOS
 from ik_node.ros.parameters.node_parameters import declare, options_of
 from ik_node.ros.parameters.tables import INTERACTIVE_GOAL
-from ik_node.ui.handle import Handle, MENU_ENTRIES, NO_TOOL
+from ik_node.ui.handle import Handle, KEEP_PARAMETER, MENU_ENTRIES, NO_TOOL
+from ik_node.ui.node_client import ParameterWatch
 from ik_node.ui.options import InteractiveGoalOptions
 
 MARKER_NAME = 'goal'
@@ -38,7 +39,7 @@ NAMED_LABEL = 'named poses'
 TOOLS_LABEL = 'tool'
 SPHERE_DIAMETER = 0.25     # times the scale of the handle
 MIN_DRAG = 1e-5            # m and rad; RViz has single precision
-RVIZ_CHECK_PERIOD_S = 1.0
+CHECK_PERIOD_S = 1.0       # of RViz, and of a parameter
 REPEAT_PERIOD_S = 5.0      # after which the same warning is logged again
 SPHERE_COLOURS = {colour.value: ColorRGBA(r=r, g=g, b=b, a=1.0)
                   for colour, (r, g, b) in MARKER_COLOURS.items()}
@@ -63,8 +64,9 @@ class InteractiveGoal(Node):
         self._named_menu, self._named = self._hidden_menu(NAMED_LABEL), {}
         self._tools_menu, self._tools = self._hidden_menu(TOOLS_LABEL), {}
         self._handle = Handle(self, options.ik_node, self, self._say)
-        self.create_timer(RVIZ_CHECK_PERIOD_S, self._release_if_alone,
-                          clock=steady_clock())
+        watch = ParameterWatch(self, options.ik_node, [KEEP_PARAMETER], self._handle.take_keep)
+        for look in (self._release_if_alone, watch.refresh):
+            self.create_timer(CHECK_PERIOD_S, look, clock=steady_clock())
 
     def _hidden_menu(self, label: str) -> int:
         """Return a menu of its own, which is hidden while it has no entries."""
@@ -94,7 +96,9 @@ class InteractiveGoal(Node):
             self._show_anew()
 
     def show_checks(self) -> None:
-        """Set the check marks of the menu."""
+        """Set the check marks of the menu, once there is one."""
+        if not self._marker.header.frame_id:
+            return
         for entry, number in self._entries.items():
             if entry.checked is not None:
                 self._menu.setCheckState(number, MenuHandler.CHECKED if entry.checked(self._handle)
@@ -113,8 +117,7 @@ class InteractiveGoal(Node):
         for name, number in self._named.items():
             self._menu.setVisible(number, name in names)
         self._menu.setVisible(self._named_menu, bool(names))
-        if self._marker.header.frame_id:
-            self.show_checks()
+        self.show_checks()
 
     def show_tools(self, names: Sequence[str], mounted: str) -> None:
         """Show named tools in a menu of their own, with a check mark at the one in use."""
@@ -129,8 +132,7 @@ class InteractiveGoal(Node):
             self._menu.setCheckState(number, MenuHandler.CHECKED if options.get(label) == mounted
                                      else MenuHandler.UNCHECKED)
         self._menu.setVisible(self._tools_menu, bool(names))
-        if self._marker.header.frame_id:
-            self.show_checks()
+        self.show_checks()
 
     def _show_anew(self) -> None:
         fill_pose(self._marker.pose, self._handle.T)

@@ -32,7 +32,8 @@ HERE = tip(READY)
 NEAR = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.0, 0.1) @ HERE.rotation,
                HERE.translation + [0.02, -0.1, -0.05])
 LABELS = ['plan', 'move', 'move in a line', 'handle to tip', '[ ] follow while dragging', 'home',
-          'stop', 'pause', 'go on', '[ ] position only', '[ ] free about the tool axis']
+          'stop', 'pause', 'go on', '[ ] position only', '[ ] free about the tool axis',
+          '[ ] keep level']
 # A busy machine is not what is tested here.
 PATIENT = {'state__timeout': 10.0, 'watch__start_timeout': 10.0, 'stream__timeout': 0.5}
 
@@ -279,6 +280,22 @@ def test_named_poses(rviz):
     semantics.publish(String(data='<robot name="r"/>'))
     rviz.probe.wait(lambda: rviz.titles() == LABELS, what='no named poses')
     rviz.probe.destroy_publisher(semantics)
+
+
+@needs_package
+def test_keep_level(rviz):
+    """The check is that of the parameter motion.keep, whoever sets it."""
+    rviz.choose('keep level')
+    rviz.probe.wait(lambda: '[x] keep level' in rviz.titles(), what='the check')
+    turned = [*READY[:4], READY[4] + 0.3, READY[5]]
+    assert rviz.probe.final(rviz.probe.send_joints(turned))['reason'] == 'CONSTRAINT'
+    rviz.choose('keep level')
+    rviz.probe.wait(lambda: rviz.titles() == LABELS, what='no check')
+    assert rviz.probe.final(rviz.probe.send_joints(turned))['state'] == 'reached'
+    rviz.probe.change('/ik_node', motion__keep='{distance: 5.0}')
+    rviz.probe.wait(lambda: '[x] keep level' in rviz.titles(), what='the check of another')
+    rviz.choose('keep level')
+    rviz.probe.wait(lambda: rviz.titles() == LABELS, what='no check')
 
 
 @needs_package

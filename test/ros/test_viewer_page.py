@@ -39,6 +39,7 @@ from test_named_poses import ASIDE, group_state
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.ros.middleware.qos import LATCHED_QOS
+from ik_node.ui.handle import LEVEL
 
 pytest.importorskip('playwright', reason='playwright is not installed')
 
@@ -370,6 +371,32 @@ def test_a_tool(window, arm):
     arm.change('/ik_node', motion__velocity_scale=0.5)
     window.wait(lambda: chosen.input_value() == 'brush', 'the tool as it is')
     assert arm.final(stamp)['state'] == 'reached'
+
+
+def test_keep_level(window, arm):
+    """The switch sets motion.keep, and shows what others set; what is kept is drawn meanwhile."""
+    turned = [*READY[:4], READY[4] + 0.3, READY[5]]
+    window.check('Keep level')
+    window.wait(lambda: parameter(arm, 'motion.keep').string_value == LEVEL, 'a level')
+    window.reads(f'motion.keep is {LEVEL}')
+    assert arm.final(arm.send_joints(turned))['reason'] == 'CONSTRAINT'
+    window.reads('✗ rejected: the goal is outside of the path constraint')
+    window.check('Keep level', False)
+    window.wait(lambda: not parameter(arm, 'motion.keep').string_value, 'no level')
+    arm.change('/ik_node', motion__velocity_scale=0.05,
+               motion__keep='{frame: start, position: [0.3, 0.3, 0.3]}')
+    window.wait(window.box('Keep level').is_checked, 'the check of others')
+    window.box('Keep level').hover()
+    window.reads("Every motion keeps '{frame: start, position: [0.3, 0.3, 0.3]}'")
+    stamp = arm.send_joints(turned)
+    window.wait(lambda: window.visible('/base/markers/path_constraint_0'), 'the box')
+    assert np.allclose(window.pose('/base/markers/path_constraint_0')[:3],
+                       tip(READY).translation, atol=1e-3)
+    arm.change('/ik_node', motion__velocity_scale=0.5)
+    assert arm.final(stamp)['state'] == 'reached'
+    window.wait(lambda: not window.visible('/base/markers/path_constraint_0'), 'no box')
+    window.check('Keep level', False)
+    window.wait(lambda: not parameter(arm, 'motion.keep').string_value, 'nothing kept')
 
 
 def on_top(window, label):

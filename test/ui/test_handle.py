@@ -12,7 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue  # n
 
 from ik_node.ros.messages.conversion import pose_stamped  # noqa: E402
 from ik_node.ui import handle as under_test  # noqa: E402
-from ik_node.ui.handle import Handle, MENU_ENTRIES, STILL_TIME_S  # noqa: E402
+from ik_node.ui.handle import Handle, LEVEL, MENU_ENTRIES, STILL_TIME_S  # noqa: E402
 from ik_node.ui.node_client import Kind  # noqa: E402
 
 HERE = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.5, 0.2), np.array([0.5, 0.1, 0.4]))
@@ -184,6 +184,29 @@ def test_kinds(world):
         assert world.calls[-1][:2] == ('move', kind)
         world.drag(NEAR)
         world.handle.to_tip()  # no preview is open, so none is asked for anew
+
+
+def test_keep_level(world):
+    """It sets a parameter; the check is what the node has, also if that refuses."""
+    level = next(entry for entry in MENU_ENTRIES if entry.label == 'keep level')
+    for given, done, checked in ((LEVEL, False, False), (LEVEL, True, True), ('', False, True),
+                                 ('', True, False)):
+        before = world.checks
+        level.do(world.handle)
+        name, values, answered = world.calls[-1]
+        assert (name, values) == ('set', {'motion.keep': given}) and world.checks == before
+        answered(done, 'why not')
+        assert world.said[-1][0] == done and (world.said[-1][1] == 'why not') == (not done)
+        assert world.checks == before + 1 and level.checked(world.handle) == checked
+    world.handle.take_keep(LEVEL)
+    assert level.checked(world.handle) and not level.instead(world.handle)
+    world.handle.take_keep('{distance: 1}')  # somebody else's
+    before = world.checks
+    world.handle.take_keep('{distance: 1}')
+    assert world.checks == before
+    assert level.checked(world.handle) and '{distance: 1}' in level.instead(world.handle)
+    level.do(world.handle)
+    assert world.calls[-1][1] == {'motion.keep': ''}
 
 
 def test_a_change_of_kind_is_previewed(world):

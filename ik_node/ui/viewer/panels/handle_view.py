@@ -56,6 +56,7 @@ class HandleView:
         self._pulled: np.ndarray | None = None  # pose (4, 4) dragged to since the last tick
         self._holder: int | None = None         # number of the window that dragged last
         self._checks: list[tuple[Entry, viser.GuiCheckboxHandle]] = []
+        self._reachable = '', ''                # the colour that is shown, and why
         self._answer_end = np.inf               # when the answer is to be hidden (monotonic, s)
         self.handle = Handle(node, target, self, self.say)
         self._add_to_scene(inbox)
@@ -112,6 +113,7 @@ class HandleView:
             entry.do(self.handle)
         else:
             self.say(False, 'the pose of the tip is not known yet')
+            self.show_checks()
 
     def _drag(self, window: int | None, phase: str, T: np.ndarray) -> None:
         if phase == 'update':
@@ -151,6 +153,7 @@ class HandleView:
 
     def show_colour(self, colour: str, sentence: str) -> None:
         """Show how reachable the pose is, and why."""
+        self._reachable = colour, sentence
         dot = (f'<span style="color:{COLOUR_CSS[colour]}">&#9679;</span> '
                if colour in COLOUR_CSS else '')
         hint = FOLLOWING_TEXT if self.handle.following else HINT_TEXT
@@ -162,7 +165,8 @@ class HandleView:
         """Show the check marks of the menu as they are now."""
         for entry, box in self._checks:
             box.value = entry.checked(self.handle)
-        self.show_colour('', '')
+            box.hint = entry.instead(self.handle) or entry.hint
+        self.show_colour(*self._reachable)
 
     def show_named(self, names: Sequence[str]) -> None:
         """Offer named poses."""

@@ -327,8 +327,8 @@ class Panels:
         self.postures = PosturePanel(node, target, server, inbox, self.handle.handle,
                                      self.handle.say, self._choose)
         self._joints_place = server.gui.add_folder(None)
-        self.settings = SettingsPanel(node, target, server, inbox,
-                                      self.handle.handle.commands, self.handle.say)
+        self.settings = SettingsPanel(node, target, server, inbox, self.handle.handle,
+                                      self.handle.say)
         self.collisions = CollisionPanel(node, target, server, inbox, scene,
                                          lambda: self.handle.handle.frame, self.handle.say)
         workspace = server.gui.add_checkbox(

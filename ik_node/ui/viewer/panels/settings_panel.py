@@ -5,18 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import monotonic
 
-import numpy as np
-from rcl_interfaces.msg import ParameterType
-from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
-from rclpy.parameter import parameter_value_to_python
 import viser
 
 from ik_node.model.chain import Chain
-from ik_node.ui.handle import NO_TOOL
-from ik_node.ui.node_client import Answer, Commands, SERVICE_TIMEOUT_S
+from ik_node.ui.handle import Handle, KEEP_PARAMETER, NO_TOOL
+from ik_node.ui.node_client import Answer, ParameterWatch
 from ik_node.ui.viewer.event_queue import Inbox
 from ik_node.ui.viewer.style import mark, PLAIN_STYLE
 
@@ -24,9 +19,9 @@ SCALE_PARAMETER = 'motion.velocity_scale'
 GAINS_PARAMETER = 'solver.null_space_gains'
 CHECK_PARAMETER = 'collision.check'
 JOG_PARAMETER = 'jog.command_in_type'
-SHOWN_PARAMETERS = SCALE_PARAMETER, GAINS_PARAMETER, CHECK_PARAMETER, JOG_PARAMETER
-MAX_GAIN = 5.0          # of a slider, unless the node has a larger one
-REFRESH_PERIOD_S = 1.0  # somebody else may set the parameters, too
+SHOWN_PARAMETERS = (SCALE_PARAMETER, GAINS_PARAMETER, CHECK_PARAMETER, JOG_PARAMETER,
+                    KEEP_PARAMETER)
+MAX_GAIN = 5.0  # of a slider, unless the node has a larger one
 
 
 class SettingsPanel:
@@ -37,15 +32,16 @@ class SettingsPanel:
     ----------
     target : str
         Name of the ik_node.
+    handle : Handle
+        Sets parameters, and takes what every motion keeps.
 
     """
 
     def __init__(self, node: Node, target: str, server: viser.ViserServer, inbox: Inbox,
-                 commands: Commands, say: Answer) -> None:
-        self._server, self._inbox, self._commands, self._say = server, inbox, commands, say
-        self._client = node.create_client(GetParameters, f'{target}/get_parameters')
+                 handle: Handle, say: Answer) -> None:
+        self._server, self._inbox, self._handle, self._say = server, inbox, handle, say
+        self._watch = ParameterWatch(node, target, SHOWN_PARAMETERS, self._take)
         self._target = target
-        self._due = -np.inf  # when to ask again (monotonic, s)
         self.collision_check = True  # whether the node does; true as long as that is not known
         self.command_in_type = 'unitless'  # of jog commands
         self._folder = server.gui.add_folder('Settings')
@@ -77,34 +73,23 @@ class SettingsPanel:
     def _set(self, values: dict[str, object]) -> None:
         def answered(good: bool, sentence: str) -> None:
             self._say(good, sentence)
-            self._due = -np.inf
-            self.refresh()
+            self._watch.refresh(at_once=True)
 
-        self._commands.set(values, answered)
+        self._handle.commands.set(values, answered)
 
     def missing(self) -> list[str]:
         """Return a sentence if the node is not running, else nothing."""
-        return [] if self._client.service_is_ready() else [
+        return [] if self._watch.ready() else [
             f'{self._target} is not running: the arm is shown, but cannot be moved']
 
     def refresh(self) -> None:
         """Ask the node for its values."""
-        now = monotonic()
-        if now < self._due or not self._client.service_is_ready():
-            return
-        self._due = now + SERVICE_TIMEOUT_S  # a node that stops now never answers
-        future = self._client.call_async(GetParameters.Request(
-            names=list(SHOWN_PARAMETERS)))
-        future.add_done_callback(lambda done: self._take(done.result()))
+        self._watch.refresh()
 
-    def _take(self, response: GetParameters.Response | None) -> None:
-        self._due = monotonic() + REFRESH_PERIOD_S
-        if response is None or any(value.type == ParameterType.PARAMETER_NOT_SET
-                                   for value in response.values) \
-                or len(response.values) != len(SHOWN_PARAMETERS):
-            return
-        scale, gains, self.collision_check, self.command_in_type = map(
-            parameter_value_to_python, response.values)
+    def _take(self, scale: float, gains: Sequence[float], check: bool, command_in_type: str,
+              keep: str) -> None:
+        self.collision_check, self.command_in_type = check, command_in_type
+        self._handle.take_keep(keep)
         self._scale.value = round(100.0 * scale, 1)
         for slider, gain in zip(self._gains, list(gains) * (
                 len(self._gains) if len(gains) == 1 else 1)):
