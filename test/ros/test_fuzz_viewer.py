@@ -74,6 +74,8 @@ GOOD = {
     'ik_node/tools': DiagnosticArray(status=[values(pose='0.0 0.0 0.1 0.0 0.0 0.0 1.0')]),
     'ik_node/tip_pose': PoseStamped(pose=pose([0.3, 0.0, 0.3])),
     'workspace': cloud(),
+    '/diagnostics': DiagnosticArray(status=[DiagnosticStatus(
+        name='/ik_node: health', values=[KeyValue(key='not_checked', value='tool0')])]),
 }
 
 

@@ -13,6 +13,7 @@ from ik_node.collision.scene.tool_file import Tool
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import read_urdf
 from ik_node.model.tool import tool_pose
+from ik_node.motion.constrained.keep import Keep
 from ik_node.node.robot.settings import make_settings
 from ik_node.ros.parameters.tables import IK_NODE
 from ik_node.solver.solver import Solver
@@ -92,6 +93,7 @@ OTHER = {
     'motion.start_tolerance': (0.05, {'start_tolerance': 0.05}),
     'motion.detour_time': (0.5, {'detour_time': 0.5}),
     'motion.straight': (True, {'straight': True}),
+    'motion.keep': ('{upright: 0.1}', {'keep': (Keep(0.1),)}),
     'motion.whole_turns': (True, {'whole_turns': True}),
     'motion.torque_limits': (True, {'torques.always': True}),
     'motion.gravity': ((0.0, 5.0, -8.0), {'torques.gravity': (0.0, 5.0, -8.0)}),
