@@ -118,6 +118,15 @@ def test_a_red_preview_says_why(system, eyes):
     assert not system.statuses
 
 
+def test_a_preview_outside_of_what_is_kept_is_red(system, eyes):
+    """As a goal there would be refused while motion.keep is set."""
+    goal = pose(HERE.translation + [0.0, 0.1, 0.0])
+    system.change('/ik_node', motion__keep='{position: [.inf, 0.05, .inf], frame: start}')
+    answer = eyes.preview('pose', goal)
+    assert values(answer)['colour'] == 'red' and values(answer)['reason'] == 'CONSTRAINT'
+    assert answer.message.endswith('y of the position is outside by 50.0 mm')
+
+
 def test_a_red_preview_names_the_joint(system, eyes):
     """It names the joint that would have to exceed its limit."""
     answer = eyes.preview('pose', pose((0.0, 0.0, 0.02), np.eye(3)))

@@ -20,6 +20,8 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 from ik_node.base.errors import GoalError, IkNodeError, Reason
+from ik_node.motion.constrained.constraint import described_excess, SLACK
+from ik_node.motion.constrained_motion import excess_at
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.posture_report import PostureReport, postures_of, report_posture
 from ik_node.motion.trajectory.trajectory import Trajectory
@@ -106,6 +108,9 @@ class Preview:
             if not result.success:
                 sentence, remedies = self._conversion.refusal(result, robot)
                 report = replace(report, sentence=sentence)
+            elif goal.is_exact and (outside := self._outside(robot, result.q)):
+                report = replace(report, colour=Colour.RED, reason=Reason.CONSTRAINT,
+                                 sentence=outside)
         except Exception as error:  # noqa: BLE001 - a preview never goes without an answer
             reason, sentence = self.explained(error)
             self._answer(stamp, Colour.RED, reason, sentence)
@@ -116,6 +121,14 @@ class Preview:
         self._answer_by(stamp, report, result.q, report.sentence, remedies)
         self._display.preview(replace(Scene.of(goal, report, result.q),
                                       contact=contact_of(result, robot)), robot)
+
+    def _outside(self, robot: Robot, q: np.ndarray) -> str:
+        """Return how far a posture (n,) is outside of what every motion keeps; '' if it is not."""
+        plan = Plan()
+        self._conversion.keep(plan, robot)
+        what, excess = excess_at(robot.chain, plan.constraints, q) if plan.constraints else ('', 0)
+        return f'the goal is outside of the path constraint: {described_excess(what, excess)}' \
+            if excess > SLACK else ''
 
     def explained(self, error: Exception) -> tuple[Reason, str]:
         """Return the reason and the sentence of an error, which is logged if it is ours."""
