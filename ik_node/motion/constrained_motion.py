@@ -150,9 +150,9 @@ def excess_at(chain: Chain, constraints: Sequence[PathConstraint],
 
 
 def require_kept(chain: Chain, constraints: Sequence[PathConstraint],
-                 trajectory: Trajectory) -> None:
+                 trajectory: Trajectory, ends_within: bool = True) -> None:
     """Check that a trajectory is proved to keep constraints; raise ConstraintError if not."""
-    leaving = certify_constraints(chain, constraints, *compiled_segments(trajectory))
+    leaving = certify_constraints(chain, constraints, *compiled_segments(trajectory), ends_within)
     if leaving is not None:
         raise ConstraintError(f'{leaving.words} after {leaving.time:.2f} s of the motion of '
                               f'{trajectory.duration:.2f} s')
@@ -205,6 +205,9 @@ def _ways(chain: Chain, model: CollisionModel | None, constraints: Sequence[Path
         found = nearest_kept(chain, constraints, q_start, limits)
         if found is None:
             require_within(chain, constraints, q_start, limits, 'the start')
+        elif model is not None and not model.check_many(found[None])[0]:
+            raise ConstraintError('the start is outside of the path constraint, and in the '
+                                  f'nearest posture within it {model.describe(found)}')
         else:
             begin = found
     for seed in range(MAX_SEARCHES):

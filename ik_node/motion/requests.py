@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -310,28 +310,6 @@ class ReceivedRequest:
         return joined
 
 
-ConstrainableRequest = DirectRequest | JointPathRequest | SequenceRequest | ReceivedRequest
-
-
-@dataclass(frozen=True, eq=False)
-class WithinRequest:
-    """Another motion, if it keeps path constraints."""
-
-    name: ClassVar[str] = 'within constraints'
-    request: ConstrainableRequest
-    constraints: tuple[PathConstraint, ...]
-
-    def plan(self, solver: Solver) -> Trajectory | JointPathPlan | SequencePlan:
-        """Plan as the request; raise ConstraintError if the motion leaves a constraint."""
-        if isinstance(self.request, DirectRequest):
-            require_within(solver.chain, self.constraints, self.request.q_goal,
-                           self.request.limits, 'the goal')
-        planned = self.request.plan(solver)
-        require_kept(solver.chain, self.constraints, planned if isinstance(planned, Trajectory)
-                     else planned.trajectory)
-        return planned
-
-
 @dataclass(frozen=True, eq=False)
 class ConstrainedRequest:
     """A motion within path constraints, to any posture that serves the goal."""
@@ -422,6 +400,29 @@ class RateRequest:
                                  self.period)
         require_free(solver.collisions, changed.trajectory)
         return changed
+
+
+ConstrainableRequest = (DirectRequest | JointPathRequest | SequenceRequest | ReceivedRequest
+                        | PauseRequest | ResumeRequest | RateRequest)
+
+
+@dataclass(frozen=True, eq=False)
+class WithinRequest:
+    """Another motion, if it keeps path constraints."""
+
+    name: ClassVar[str] = 'within constraints'
+    request: ConstrainableRequest
+    constraints: tuple[PathConstraint, ...]
+
+    def plan(self, solver: Solver) -> Any:
+        """Plan as the request; raise ConstraintError if the motion leaves a constraint."""
+        if isinstance(self.request, DirectRequest):
+            require_within(solver.chain, self.constraints, self.request.q_goal,
+                           self.request.limits, 'the goal')
+        planned = self.request.plan(solver)
+        require_kept(solver.chain, self.constraints, planned if isinstance(planned, Trajectory)
+                     else planned.trajectory, not isinstance(self.request, PauseRequest))
+        return planned
 
 
 def _goal_postures(solver: Solver, request: DetourRequest | ConstrainedRequest) -> np.ndarray:

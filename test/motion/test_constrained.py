@@ -13,7 +13,7 @@ import pytest
 import robots
 from scipy.spatial.transform import Rotation
 
-from ik_node.base.errors import ConstraintError, Reason, TrajectoryError
+from ik_node.base.errors import ConstraintError, PathError, Reason, TrajectoryError
 from ik_node.base.se3 import pose
 from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
@@ -29,7 +29,13 @@ from ik_node.model.description.urdf import parse_urdf
 from ik_node.motion import constrained_motion
 from ik_node.motion.change.path_pace import plan_free_stop
 from ik_node.motion.constrained.constraint import EXACT_WIDTH, PathConstraint
-from ik_node.motion.constrained.proof import certify_constraints, keeps
+from ik_node.motion.constrained.keep import (
+    keeps_text,
+    path_constraints,
+    read_keeps,
+    upright,
+)
+from ik_node.motion.constrained.proof import certify_constraints, is_kept
 from ik_node.motion.constrained.rows import (
     constraint_rows,
     constraint_work,
@@ -42,8 +48,10 @@ from ik_node.motion.constrained_motion import nearest_kept, plan_constrained, re
 from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.jog import JogCommand
+from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import validate
+from ik_node.solver.solver import Solver
 
 SKEW = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
 PERIOD_S = 0.1
@@ -263,7 +271,6 @@ def test_an_exact_goal_may_be_off_as_far_as_solutions_are():
 
 def solved(chain, T_base_tip, q):
     """Return the posture near q for a pose."""
-    from ik_node.solver.solver import Solver
     result = Solver(chain).solve(T_base_tip, q)
     assert result.success
     return chain.nearest_turns(result.q, q)
@@ -381,7 +388,7 @@ def test_constraints_that_exclude_each_other():
 
 
 @pytest.mark.parametrize('fields, sentence', [
-    ({}, 'leaves all free'),
+    ({}, 'constrains nothing'),
     ({'position': (0.1, 0.1)}, 'the position of a path constraint is 3 numbers'),
     ({'position': (0.1, 0.1, np.nan)}, 'from 0 .exact. to inf .free., got'),
     ({'rotation': (0.1, -0.1, 0.1)}, 'from 0 .exact. to inf .free., got'),
@@ -397,6 +404,33 @@ def test_what_cannot_be_used_is_refused(fields, sentence):
     with pytest.raises(ConstraintError, match=sentence) as caught:
         PathConstraint(**{'T_base_frame': np.eye(4), **fields})
     assert caught.value.reason is Reason.CONSTRAINT
+
+
+@pytest.mark.parametrize('text, sentence', [
+    ('upright', 'is a mapping such as'), ('[' * 10_001, '10001 characters'),
+    ('[' * 5_000, 'not valid YAML'), ('{upright: &a 1, distance: *a}', 'aliases'),
+    ('!!int ""', 'tags'), ('[1]', 'has no 1; it has upright'), ('{uprigt: 1}', 'has no uprigt'),
+    ('{upright: [1]}', 'the upright of what is kept is a number'),
+    ('{position: 3}', 'the position of what is kept is a list'),
+    ('{axis: [0, 0, 1], distance: 1}', 'axis of what is kept belong to upright'),
+    ('{upright: 1, pose: [1, 0, 0, 0, 0, 0, 1]}', 'pose of what is kept belong to'),
+    ('{distance: 1, frame: 3}', 'the frame of what is kept is a name'),
+    ('{distance: 1, pose: [1, 2, 3]}', 'a pose of what is kept cannot be used')])
+def test_texts_that_cannot_be_kept(text, sentence):
+    """Hostile ones, and those that would say less than their writer thinks."""
+    with pytest.raises(ConstraintError, match=sentence):
+        read_keeps(text)
+
+
+def test_what_is_kept_is_read_as_it_is_written():
+    """Frames become known later; of the tip's axes the one that points up is kept upright."""
+    keeps = read_keeps([upright(0.1), {'position': [inf, inf, 0.01], 'frame': 'start'}])
+    assert read_keeps(keeps_text(keeps)) == keeps and read_keeps('') == ()
+    T = forward_kinematics(robots.chain('ur5'), Q_LEVEL)
+    level, box = path_constraints([(keeps[0], np.eye(4)), (keeps[1], None)], T)
+    assert level.excess(T)[1] == pytest.approx(-0.1, abs=5e-3)
+    np.testing.assert_allclose(level.T_tip_point[:3, 2], [0.0, 0.0, -1.0])
+    np.testing.assert_allclose(box.T_base_frame, T, atol=1e-12)
 
 
 @pytest.mark.parametrize('axis', [(0.0, 0.0, 0.0), (0.0, 1.0), (np.nan, 0.0, 1.0), 'z'])
@@ -467,7 +501,37 @@ def test_a_stop_stays_within():
         start = StartState.from_motion(active, share * active.duration, 0.02)
         fastest, chosen = (plan_free_stop(None, chain.joint_names, active, start, limits(chain),
                                           PERIOD_S, kept) for kept in (
-            lambda _: True, lambda ramp: keeps(chain, [constraint], ramp)))
-        left += not keeps(chain, [constraint], fastest)
+            lambda _: True, lambda ramp: is_kept(chain, [constraint], ramp)))
+        left += not is_kept(chain, [constraint], fastest)
         assert outside_at(constraint, poses_of(chain, each_step(chosen))).max() < 1e-6
     assert left >= 2
+
+
+@pytest.mark.parametrize('constraint, begin', [
+    ({'position': (inf, inf, 0.01)}, (0.0, 0.0, 0.3)), ({'distance': 0.05}, (0.2, 0.0, 0.0))])
+def test_a_motion_that_stays_outside_is_none(constraint, begin):
+    """A start that is outside has to come in; beside the region it cannot go on."""
+    chain, frame = robots.chain('ur5'), np.eye(4)
+    T = forward_kinematics(chain, Q_LEVEL)
+    frame[:3, 3] = T[:3, 3] - begin
+    there = T.copy()
+    there[:3, 3] += (0.0, 0.05, 0.0) if 'position' in constraint else (-0.01, 0.0, 0.0)
+    constraint = PathConstraint(frame, **constraint)
+    with pytest.raises(PathError, match='of its length') as caught:
+        plan_path(Solver(chain), at_rest(Q_LEVEL), [there], limits(chain),
+                  constraints=[constraint])
+    assert caught.value.reason is Reason.CONSTRAINT
+
+
+def test_a_tool_upside_down_does_not_turn_over():
+    """Of successive rotations, too, one that is out by more than a right angle only comes back."""
+    chain = robots.chain('panda')
+    q = np.array([0.0, -0.3, 0.0, -1.8, 0.0, 1.5, 0.0])
+    frame = forward_kinematics(chain, q)
+    constraint = PathConstraint(frame, rotation=(0.1, 0.1, inf), angles='xyz')
+    c = np.zeros((6, 1, 7))
+    for angle, change, kept in ((1.3, -0.4, True), (1.3, 0.4, False), (1.8, 0.4, False),
+                                (2.8, 0.3, False)):
+        c[0, 0], c[1, 0, 5] = q + [0.0, 0.0, 0.0, 0.0, 0.0, angle, 0.0], change
+        assert (certify_constraints(chain, [constraint], np.zeros(1), np.ones(1), c, False)
+                is None) == kept

@@ -128,7 +128,10 @@ def test_goals_outside_are_refused(system, arm):
 
 
 @pytest.mark.parametrize('text, words', [
-    ('{', 'no YAML'), ('[1]', 'must have the keys'),
+    ('{', 'not valid YAML'), ('[' * 100_000, 'not valid YAML'), ('!!int ""', 'not valid YAML'),
+    ('{goal: pose, keep: {upright: 1}, message: {header: {frame_id: 5}}}', 'must be string'),
+    ('{goal: pose, keep: {upright: 1}, message: {header: {stamp: {sec: x}}}}', 'must be int32'),
+    ('[1]', 'must have the keys'),
     ('{goal: pose, keep: x, message: {}}', 'such as'),
     ('{goal: stream, keep: {upright: 1}, message: {}}', 'of kind'),
     ('{goal: pose, keep: {upright: 1, frame: nowhere}, message: {header: {frame_id: base_link}, '
@@ -154,7 +157,7 @@ def test_infinite_numbers_of_a_goal_come_through(system, arm):
 
 def test_the_parameter_holds_for_all(system, arm):
     """While motion.keep is set every motion keeps it; a text that is wrong is not taken."""
-    assert 'no YAML' in system.set_parameters('ik_node', {'motion.keep': '{'}).reason
+    assert 'not valid YAML' in system.set_parameters('ik_node', {'motion.keep': '{'}).reason
     assert system.set_parameters('ik_node', {'motion.keep': keeps_text([LEVEL])}).successful
     try:
         end(system, arm.move([*AWAY, *QUATERNION]))

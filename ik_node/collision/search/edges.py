@@ -83,7 +83,7 @@ def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
 
 
 def unchecked_edges(chain: Chain, lower: np.ndarray, upper: np.ndarray) -> EdgeCheck:
-    """Return what edges of a chain are checked with if nothing is in the way, as above."""
+    """Return the edge check of an arm without obstacles; its links are not checked either."""
     nothing = paired(MovingFrames(chain.table, chain.parents, chain.lower, chain.upper, {}),
                      shapes_of((), (), ())[0], (), ())
     return _edge_check(nothing, np.zeros(0), 0.0, lower, upper)

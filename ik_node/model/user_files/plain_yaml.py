@@ -14,6 +14,7 @@ from ik_node.base.text import printable, quote, shown
 
 # What yaml raises of a text, also one whose tag or look promises a value that it is not.
 YAML_ERRORS = yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError
+MAX_DEPTH = 20  # of values from the network
 MAX_INTEGER_LENGTH = 1000  # characters; Python shows none of more than 4,300 digits
 
 
@@ -95,6 +96,32 @@ def read_plain_yaml(data: bytes, what: str, key: str, entries: str,
     if not isinstance(found, dict):
         raise ParameterError(f'{what}: {key} is {shown(found, 80)}; it must map {entries}')
     return found
+
+
+def read_values(text: str) -> Any:
+    """
+    Return the values of a YAML text from the network, which may be hostile.
+
+    By the compiled reader, which is 20 times as fast and overflows its stack where values are
+    nested deep: so the depth is looked at first, and aliases and tags are refused.
+
+    Raises
+    ------
+    ParameterError
+        If it is not plain YAML.
+
+    """
+    depth = 0
+    try:
+        for event in yaml.parse(text, yaml.CSafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent) \
+                    or getattr(event, 'tag', None) is not None:
+                raise yaml.YAMLError('it has aliases or tags, or values that are nested too deep')
+        return yaml.load(text, yaml.CSafeLoader)
+    except YAML_ERRORS as error:
+        raise ParameterError(f'not valid YAML: {_why(error)}') from None
 
 
 def _why(error: Exception) -> str:

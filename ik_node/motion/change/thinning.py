@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -36,12 +37,14 @@ def require_max_points(count: int) -> None:
 
 def for_controller(trajectory: Trajectory, max_points: int, levers: np.ndarray, deviation: float,
                    limits: MotionLimits, model: CollisionModel | None = None,
-                   ramp: bool = False) -> Trajectory:
+                   ramp: bool = False,
+                   require: Callable[[Trajectory], None] = lambda _: None) -> Trajectory:
     """
     Return a trajectory that has at most `max_points` when it is sent; 0 = any number.
 
-    Otherwise as :func:`thinned`, and still free by a collision model.  A ramp to rest is thinned
-    if that is possible, and not checked: the arm has to stop, there or beside that.
+    Otherwise as :func:`thinned`, still free by a collision model, and looked at by `require`,
+    which raises a TrajectoryError of one that does not keep what else it has to.  A ramp to rest
+    is thinned if that is possible, and not checked: the arm has to stop, there or beside that.
     """
     if max_points == 0:
         return trajectory
@@ -53,6 +56,7 @@ def for_controller(trajectory: Trajectory, max_points: int, levers: np.ndarray, 
         return trajectory
     if fewer is not trajectory and not ramp:
         require_free(model, fewer)
+        require(fewer)
     return fewer
 
 

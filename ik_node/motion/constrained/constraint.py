@@ -97,13 +97,13 @@ class PathConstraint:
                                   f'stay below {WIDEST_ANGLE:.3f} rad, or are free (3.14)')
         if all(width == inf for width in (*self.position, *self.rotation, self.tilt,
                                           self.distance, self.axis_distance)):
-            raise ConstraintError('the path constraint leaves all free; leave it out')
+            raise ConstraintError('the path constraint constrains nothing; leave it out')
 
     @classmethod
     def upright(cls, tilt: float, axis_tip: Sequence[float] = (0.0, 0.0, 1.0),
                 axis_base: Sequence[float] = (0.0, 0.0, 1.0)) -> PathConstraint:
         """
-        Return that an axis of the tip stays within an angle of one in the base.
+        Return the constraint that an axis of the tip stays within an angle of one in the base.
 
         Parameters
         ----------

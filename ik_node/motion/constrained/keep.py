@@ -11,7 +11,7 @@ The text is YAML, one mapping or a list of them, with the fields of :class:`Keep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
@@ -20,17 +20,19 @@ import numpy as np
 import yaml
 
 from ik_node.base.checks import real_array
-from ik_node.base.errors import ConstraintError, IkNodeError
+from ik_node.base.errors import ConstraintError, IkNodeError, ParameterError
 from ik_node.base.text import shown
+from ik_node.model.user_files.plain_yaml import read_values
 from ik_node.motion.constrained.constraint import FREE, PathConstraint, ROTATION_VECTOR
 from ik_node.solver.goal import goal_matrix
 
 START_FRAME = 'start'   # the pose of the tip where the motion begins
 MAX_KEEPS = 20          # of one motion
-MAX_KEEP_LETTERS = 10_000
+MAX_KEEP_LENGTH = 10_000
 MAX_WIDTH = 2**30       # of a line of YAML
 NO_POSE = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 UP = (0.0, 0.0, 1.0)
+REGION_NAMES = {'position', 'rotation', 'distance', 'axis_distance'}
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class Keep:
                 raise ConstraintError(f'the {name} of what is kept is a list of numbers, got '
                                       f'{shown(getattr(self, name))}')
             self.__dict__[name] = tuple(given.tolist())
+        self._require_used()
         for name in ('upright', 'distance', 'axis_distance'):
             given = real_array(getattr(self, name))
             if given is None or given.shape:
@@ -87,6 +90,21 @@ class Keep:
                                       f'{shown(getattr(self, name))}')
             self.__dict__[name] = float(given)
         self.constraints(np.eye(4), np.eye(4))  # what is wrong in any frame
+
+    def _require_used(self) -> None:
+        """Refuse values that say nothing without another one."""
+        default = {field.name: field.default for field in fields(Keep)}
+        given = {name for name, value in vars(self).items() if value != default[name]}
+        for names, others in (({'axis', 'along'}, {'upright'}), ({'angles'}, {'rotation'}),
+                              ({'pose', 'point'}, REGION_NAMES)):
+            if given & names and not given & others:
+                raise ConstraintError(f'{" and ".join(sorted(given & names))} of what is kept '
+                                      f'belong to {" or ".join(sorted(others))}')
+
+    @property
+    def _has_region(self) -> bool:
+        return (self.position, self.rotation, self.distance, self.axis_distance) \
+            != (FREE, FREE, inf, inf)
 
     def constraints(self, T_base_frame: np.ndarray, T_base_tip: np.ndarray) \
             -> tuple[PathConstraint, ...]:
@@ -117,8 +135,7 @@ class Keep:
             axis = self.axis or _nearest_axis(T_base_tip[:3, :3].T @ T_base_frame[:3, :3] @ up)
             found.append(PathConstraint.upright(
                 level.tilt, axis, T_base_frame[:3, :3] @ up))
-        if (self.position, self.rotation, self.distance, self.axis_distance) \
-                != (FREE, FREE, inf, inf) or not found:
+        if self._has_region or not found:
             found.append(PathConstraint(
                 T_base_frame @ T_frame_middle, self.position, self.rotation, self.angles,
                 distance=self.distance, axis_distance=self.axis_distance,
@@ -143,14 +160,13 @@ def read_keeps(given: Any) -> tuple[Keep, ...]:
 
     """
     if isinstance(given, str):
-        if len(given) > MAX_KEEP_LETTERS:
-            raise ConstraintError(f'what is to be kept has {len(given)} letters, at most '
-                                  f'{MAX_KEEP_LETTERS} are read')
+        if len(given) > MAX_KEEP_LENGTH:
+            raise ConstraintError(f'what is to be kept has {len(given)} characters, at most '
+                                  f'{MAX_KEEP_LENGTH} are read')
         try:
-            given = yaml.load(given, Loader=yaml.CSafeLoader)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            first = str(error).splitlines()[0]
-            raise ConstraintError(f'what is to be kept is no YAML: {first}') from None
+            given = read_values(given)
+        except ParameterError as error:
+            raise ConstraintError(f'what is to be kept is {error}') from None
         if isinstance(given, str):
             raise ConstraintError('what is to be kept is a mapping such as {upright: 0.1}, got '
                                   f'{shown(given)}')
@@ -181,22 +197,21 @@ def flow_text(values: Any) -> str:
                      width=MAX_WIDTH).strip()
 
 
-def path_constraints(keeps: Sequence[Keep | PathConstraint], frame: Callable[[str], np.ndarray],
+def path_constraints(framed: Sequence[tuple[Keep | PathConstraint, np.ndarray | None]],
                      T_base_tip: np.ndarray) -> tuple[PathConstraint, ...]:
     """
     Return the path constraints of a motion that begins with the tip at T_base_tip (4, 4).
 
     Parameters
     ----------
-    keeps : sequence of Keep or PathConstraint
-        The latter stay as they are.
-    frame : callable
-        Returns ``T_base_frame`` of a name, '' among them.
+    framed : sequence of pairs
+        What is kept, and ``T_base_frame`` (4, 4) of its frame; None for START_FRAME, and for a
+        PathConstraint, which stays as it is.
 
     """
-    return tuple(constraint for keep in keeps for constraint in (
+    return tuple(constraint for keep, T_base_frame in framed for constraint in (
         (keep,) if isinstance(keep, PathConstraint) else keep.constraints(
-            T_base_tip if keep.frame == START_FRAME else frame(keep.frame), T_base_tip)))
+            T_base_tip if T_base_frame is None else T_base_frame, T_base_tip)))
 
 
 def _keep(given: Any) -> Keep:

@@ -52,8 +52,9 @@ from ik_node.motion.trajectory.trajectory import Trajectory
 FIRST_INTERVAL_S = 0.1
 SHORTEST_INTERVAL_S = 1e-5
 NOT_KEPT, UNDECIDED, KEPT = -1, 0, 1  # of an interval
-# Of rotation vectors up to MAX_ANGLE_RAD: of their derivative by one more radian.  Of one beyond
-# pi the vector of the same rotation below pi has smaller components, and rows bound both signs.
+# Bound on the derivative of the inverse left Jacobian by the rotation vector, 1/rad, up to
+# MAX_ANGLE_RAD.  The vector of a rotation by more than pi is longer in each component than the one
+# below pi, of the other sign; rows bound both.
 TURN_GROWTH = 1.6
 MAX_ANGLE_RAD = pi + 0.5
 
@@ -68,7 +69,8 @@ class Leaving:
 
 
 def certify_constraints(chain: Chain, constraints: Sequence[PathConstraint], begins: np.ndarray,
-                        lengths: np.ndarray, c: np.ndarray) -> Leaving | None:
+                        lengths: np.ndarray, c: np.ndarray, ends_within: bool = True) \
+        -> Leaving | None:
     """
     Prove that a trajectory keeps constraints; None if it does.
 
@@ -78,30 +80,39 @@ def certify_constraints(chain: Chain, constraints: Sequence[PathConstraint], beg
         Begin and duration of each segment (s).
     c : (6, k, n) array
         Polynomials, as for :func:`ik_node.collision.distances.certificate.certify`.
+    ends_within : bool
+        Whether one that begins outside has to come in.
 
     """
+    if not constraints or not len(lengths):
+        return None
     rows = constraint_rows(constraints)
     c = np.ascontiguousarray(c, dtype=float)
-    work = constraint_work(rows, chain.table, chain.n)
-    segment, t, excess = first_leaving(
-        chain.table, rows, np.ascontiguousarray(lengths, dtype=float), c,
-        SHORTEST_INTERVAL_S, interval_work(chain.n), work)
-    if segment == NO_SEGMENT:
-        return None
+    segment, t = first_leaving(
+        chain.table, rows, np.ascontiguousarray(lengths, dtype=float), c, SHORTEST_INTERVAL_S,
+        np.full(len(rows.kinds), np.inf), interval_work(chain.n),
+        constraint_work(rows, chain.table, chain.n))
+    kept = segment == NO_SEGMENT
+    if kept:
+        segment, t = len(lengths) - 1, float(lengths[-1])
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
     T = forward_kinematics(chain, q)
     what, most = max((each.excess(T) for each in constraints), key=lambda each: each[1])
-    return Leaving(float(begins[segment]) + t, described_excess(what, max(most, excess)))
+    if kept and (not ends_within or most <= SLACK):
+        return None
+    return Leaving(float(begins[segment]) + t, described_excess(what, most) if most > 0.0
+                   else f'{what} cannot be proved to stay within its bound')
 
 
-def keeps(chain: Chain, constraints: Sequence[PathConstraint], trajectory: Trajectory) -> bool:
+def is_kept(chain: Chain, constraints: Sequence[PathConstraint], trajectory: Trajectory,
+            ends_within: bool = True) -> bool:
     """Return whether a trajectory is proved to keep constraints."""
     return not constraints or certify_constraints(
-        chain, constraints, *compiled_segments(trajectory)) is None
+        chain, constraints, *compiled_segments(trajectory), ends_within) is None
 
 
 @compiled
-def first_leaving(table, rows, lengths, c, shortest, intervals, work):
+def first_leaving(table, rows, lengths, c, shortest, least, intervals, work):
     """
     Find the first instant at which a row is not proved to be kept.
 
@@ -114,13 +125,16 @@ def first_leaving(table, rows, lengths, c, shortest, intervals, work):
     c : (6, k, n) array
     shortest : float
         Half length (s) of an interval below which what is not decided counts as not kept.
+    least : (r,) array, changed
+        The least that was allowed before, m or rad above each bound; falls to what is at the
+        start.
     intervals : IntervalWork
     work : ConstraintWork
 
     Returns
     -------
-    (int, float, float)
-        Segment (NO_SEGMENT if there is none), time in it (s), and how far outside.
+    (int, float)
+        Segment (NO_SEGMENT if there is none), and time in it (s).
 
     """
     stack, q, motion = intervals.stack, intervals.rows[0], intervals.rows[1:3]
@@ -129,7 +143,8 @@ def first_leaving(table, rows, lengths, c, shortest, intervals, work):
     joint_frames(table, q, work.frames)
     write_values(rows, work.frames[-1], work)
     for j in range(allowed.shape[0]):
-        allowed[j] = max(work.values[j], 0.0) + SLACK
+        least[j] = min(least[j], max(work.values[j], 0.0) + SLACK)
+        allowed[j] = least[j]
     for segment in range(lengths.shape[0]):
         parts = int(np.ceil(lengths[segment] / FIRST_INTERVAL_S))
         for part in range(parts):
@@ -147,15 +162,12 @@ def first_leaving(table, rows, lengths, c, shortest, intervals, work):
                         allowed[j] = min(allowed[j], max(work.values[j], 0.0) + SLACK)
                     continue
                 if verdict == NOT_KEPT or h < shortest or count + 2 > stack.shape[0]:
-                    most = -np.inf
-                    for j in range(allowed.shape[0]):
-                        most = max(most, work.values[j])
-                    return segment, t, most
+                    return segment, t
                 h *= 0.5
                 for sign in (1.0, -1.0):  # the earlier half is looked at first
                     stack[count, 0], stack[count, 1] = t + sign * h, h
                     count += 1
-    return NO_SEGMENT, 0.0, 0.0
+    return NO_SEGMENT, 0.0
 
 
 @inner
@@ -175,7 +187,9 @@ def interval_verdict(table, rows, allowed, q, motion, work):
     joint_frames(table, q, work.frames)
     tip = work.frames[-1]
     write_values(rows, tip, work)
+    least = np.inf
     for j in range(allowed.shape[0]):
+        least = min(least, allowed[j])
         if work.values[j] > allowed[j]:
             return NOT_KEPT
     jacobian_columns(table, work.frames, 1.0, work.columns)
@@ -202,8 +216,8 @@ def interval_verdict(table, rows, allowed, q, motion, work):
         else:
             r = work.rotation
             angle = sqrt(r[0] ** 2 + r[1] ** 2 + r[2] ** 2) + turned
-            if angle > MAX_ANGLE_RAD:
-                return UNDECIDED
+            if angle > MAX_ANGLE_RAD or angle > pi and allowed[j] > least:
+                return UNDECIDED  # from outside, each sign has a bound of its own
             growth = 1.0 if angle < 1e-3 else 0.5 * angle / sin(0.5 * angle)
             rest = growth * (turn + 0.5 * TURN_GROWTH * turned * turned)
         if abs(change) + rest > room:

@@ -24,6 +24,7 @@ import numpy as np
 from ik_node.kinematics.kernels import compiled, copy, inner, jacobian_columns, joint_frames, small
 from ik_node.motion.constrained.constraint import (
     ANGLES_OF_AXES,
+    EXACT_WIDTH,
     FREE,
     PathConstraint,
 )
@@ -31,7 +32,6 @@ from ik_node.motion.constrained.constraint import (
 LINEAR_ROW, TILT_ROW, ROTATION_ROW, DISTANCE_ROW = 0, 1, 2, 3
 INSET_SHARE = 0.1          # of a half-width, by which planned postures stay inside
 MAX_INSET = 0.01           # m or rad
-MAX_ROWS = 16              # of one constraint
 MAX_PROJECTION_STEPS = 40
 DAMPING_SHARE = 1e-6       # of the largest diagonal element, squared damping of a step
 MAX_STEP = 0.3             # rad or m of a joint in one step of a projection
@@ -80,6 +80,9 @@ def constraint_rows(constraints: Sequence[PathConstraint]) -> ConstraintRows:
         if each.angles == ANGLES_OF_AXES and each.rotation != FREE:
             # The axes of the frame, and those of the point on the tip: R_ij = e_i . R f_j.
             e, f = R_base_frame.T, R_tip_point.T
+            for k, width in ((2, widths[0]), (0, widths[2])):
+                if width < inf:  # of both signs of a cosine: below a right angle
+                    add(LINEAR_ROW, np.outer(-e[k], f[k]).ravel(), 0.0, EXACT_WIDTH)
             for sign in (1.0, -1.0):
                 # R = Rx(a) Ry(b) Rz(c): tan a = -R_12 / R_22, sin b = R_02, tan c = -R_01 / R_00.
                 if widths[0] < inf:

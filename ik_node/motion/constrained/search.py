@@ -49,7 +49,6 @@ from ik_node.motion.constrained.rows import (
     constraint_work,
     ConstraintRows,
     ConstraintWork,
-    most_outside,
     project,
 )
 
@@ -108,9 +107,8 @@ def find_constrained_path(chain: Chain, model: CollisionModel | None,
     space = ConstrainedSpace(
         unchecked_edges(chain, lower, upper) if model is None else edge_check(
             model, q_start, goals, lower, upper, model.margin + extra_margin),
-        chain.table, rows, np.zeros(len(rows.kinds)), work, np.zeros(n), np.zeros((2, n)),
-        np.zeros((CHORD_NODES, n)))
-    allow_start(space, q_start)
+        chain.table, rows, np.full(len(rows.kinds), STEP_ROOM), work, np.zeros(n),
+        np.zeros((2, n)), np.zeros((CHORD_NODES, n)))
     trees, buffers = planted_trees(q_start, goals, seed), np.empty((3, n))
     for _ in repeat(None):
         path = np.empty((2 * trees.parents.shape[1] + CHORD_NODES, n))
@@ -121,14 +119,6 @@ def find_constrained_path(chain: Chain, model: CollisionModel | None,
             return None
         trees = enlarged(trees)
     return None
-
-
-@compiled
-def allow_start(space, q):
-    """Write by how much a step may leave the constraint: STEP_ROOM, and more at a start q (n,)."""
-    most_outside(space.rows, space.table, q, space.work)
-    for j in range(space.allowed.shape[0]):
-        space.allowed[j] = STEP_ROOM + max(space.work.values[j], 0.0)
 
 
 @compiled
@@ -217,7 +207,7 @@ def walk(space, trees, side, k, target, steps, new):
 
 @inner
 def stepped(space, q, target, new):
-    """Write the posture a projected step from q towards a target; return whether it is free."""
+    """Write the posture one projected step from q to a target; return whether that is free."""
     far = distance(q, target)
     if far < 1e-9:
         return False

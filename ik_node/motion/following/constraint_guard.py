@@ -54,6 +54,12 @@ class ConstraintGuard:
         self._table, self._rows = chain.table, constraint_rows(constraints)
         self._work = constraint_work(self._rows, chain.table, chain.n)
         self._proof, self.pace = plan_proof(0, chain.n), 1.0
+        self._least = np.full(len(self._rows.kinds), np.inf)  # that was allowed so far
+
+    @property
+    def count(self) -> int:
+        """Return how many rows there are."""
+        return len(self._rows.kinds)
 
     def look(self, q: np.ndarray, near: NearPairs) -> None:
         """Add the rows whose bounds are near at q (n,)."""
@@ -64,7 +70,7 @@ class ConstraintGuard:
         proof = self._proof
         write_all_pieces(segment.limits, segment.state, segment.plan, proof)
         kept = first_leaving(self._table, self._rows, proof.lengths, proof.c, SHORTEST_INTERVAL_S,
-                             proof.intervals, self._work)[0] == NO_SEGMENT
+                             self._least, proof.intervals, self._work)[0] == NO_SEGMENT
         self.pace = min(self.pace * FASTER_SHARE, 1.0) if kept \
             else max(self.pace * SLOWER_SHARE, MIN_PACE)
         return kept

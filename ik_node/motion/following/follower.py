@@ -26,7 +26,6 @@ from ik_node.model.chain import Chain
 from ik_node.model.joints import one_per_joint
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.motion.constrained.constraint import PathConstraint
-from ik_node.motion.constrained.rows import MAX_ROWS
 from ik_node.motion.following.along_path import STRAIGHT_COURSE, TURNING_COURSE
 from ik_node.motion.following.collision_guard import CollisionGuard
 from ik_node.motion.following.commanded import (
@@ -108,6 +107,7 @@ class Follower:
                  collisions: CollisionModel | None = None,
                  constraints: Sequence[PathConstraint] = ()) -> None:
         self.chain, self.options, self._collisions = chain, options, collisions
+        self._constraints = tuple(constraints)
         self._keeper = ConstraintGuard(chain, constraints) if constraints else None
         limits.require_positive()
         bias = one_per_joint(chain, options.bias, 'the bias')
@@ -135,7 +135,7 @@ class Follower:
         self._ramp_model = self._jog_model._replace(bias=np.zeros(chain.n))
         self._work = rates_work(chain.n, len(chain.table) - 1)
         self._course = course_work(chain.n)
-        self._near = near_pairs(chain.n, MAX_ROWS * len(constraints))
+        self._near = near_pairs(chain.n, self._keeper.count if self._keeper else 0)
         self._report = CycleReport()  # of the last cycle
         self._jog, self._ramp = (
             JogCommands(options.timeout, options.gain, options.metres_per_radian,
@@ -174,6 +174,11 @@ class Follower:
         Many show that two senders share the topic.
         """
         return self._poses.jumps
+
+    @property
+    def commanded_q(self) -> np.ndarray:
+        """Return the joint positions (n,) that are commanded last, rad or m."""
+        return self._commanded.state[0]
 
     def begin(self, state: MotionState, time: float,
               before: ActiveTrajectory | None = None) -> None:
@@ -232,6 +237,8 @@ class Follower:
     def _set_guard(self) -> None:
         self._guard = None if self._collisions is None \
             else CollisionGuard(self._collisions, self._commanded.state[0], self._near)
+        self._keeper = ConstraintGuard(self.chain, self._constraints) if self._constraints \
+            else None
 
     def halt(self) -> None:
         """Drop the target and the command: further cycles ramp down to rest."""

@@ -22,7 +22,7 @@ from ik_node.base.text import length_text, quote
 from ik_node.collision.distances.certificate import certify, Contact
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.motion.constrained.constraint import PathConstraint
-from ik_node.motion.constrained.proof import certify_constraints, Leaving
+from ik_node.motion.constrained.proof import certify_constraints, is_kept, Leaving
 from ik_node.motion.direct.point_to_point import plan_stop, require_free, StartState
 from ik_node.motion.tool_path import tracing
 from ik_node.motion.tool_path.options import PathOptions
@@ -147,7 +147,7 @@ def plan_path(solver: Solver, start: StartState, path: ToolPath | Sequence[np.nd
     if ramp is not None:
         require_free(solver.collisions, ramp, ', before the arm rests at the start of the path')
         planned = replace(planned, trajectory=ramp.followed_by(planned.trajectory))
-        if constraints and _first_block(solver, constraints, planned.trajectory) is not None:
+        if not is_kept(solver.chain, constraints, planned.trajectory):
             raise ConstraintError('the arm would leave the path constraint before it rests at the '
                                   'start of the path; wait until it rests')
     return planned
@@ -157,8 +157,8 @@ def _first_block(solver: Solver, constraints: Sequence[PathConstraint],
                  trajectory: Trajectory) -> Contact | Leaving | None:
     """Return where a trajectory first collides, or leaves a constraint; None if nowhere."""
     motion = segments(trajectory)
-    found = [certify(solver.collisions, *motion) if solver.collisions is not None else None,
-             certify_constraints(solver.chain, constraints, *motion) if constraints else None]
+    found = [None if solver.collisions is None else certify(solver.collisions, *motion),
+             certify_constraints(solver.chain, constraints, *motion)]
     return min((each for each in found if each is not None), key=lambda each: each.time,
                default=None)
 

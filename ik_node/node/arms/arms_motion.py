@@ -149,6 +149,10 @@ class ArmsMotion:
         self._goals.occupy(task)
         try:
             yield from self._move(task, goals, q)
+        except Exception as error:
+            if self._motion is not None and not isinstance(error, IkNodeError):
+                self._rest()  # nobody would judge it
+            raise
         finally:
             self._guard.trigger()  # a goal that waits begins
 

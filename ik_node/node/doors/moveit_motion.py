@@ -41,6 +41,7 @@ from ik_node.node.goals.goal import GoalTask, Plan, Steps
 from ik_node.node.goals.preparation import CompilingError, Kernels
 from ik_node.node.intake.context import NodeContext
 from ik_node.node.robot.robot import Robot
+from ik_node.node.state.frames import NotYet
 from ik_node.ros.messages.conversion import trajectory_from_message, trajectory_message
 from ik_node.ros.messages.moveit_types import look_for_others, set_error_code
 from ik_node.ros.middleware.process import in_thread
@@ -154,9 +155,9 @@ class MoveItMotion:
                   start: StartState) -> Future:
         """Return the future motion to a goal; the error of a single one says what would help."""
         task = GoalTask(0, Time(), KIND_NAME, plan=plan_of(wanted))
-        self._conversion.keep(task.plan, wanted.robot, start.splice.q)
+        self._conversion.keep(task.plan, wanted.robot)
         single = len(wanted.goals) == 1
-        if task.plan.constraints:
+        if task.plan.is_constrained:
             self._preparation.require(Kernels.CONSTRAINTS)
         if wanted.follows_path(goal):
             self._preparation.require(Kernels.PATHS)
@@ -232,12 +233,14 @@ class MoveItMotion:
             options = replace(settings.paths, partial=True)
 
             kept = Plan(keeps=constraints)
-            self._conversion.keep(kept, robot, start.splice.q)
-            if kept.constraints:
+            self._conversion.keep(kept, robot)
+            if kept.is_constrained:
                 await self._finished(self._preparation.loaded(Kernels.CONSTRAINTS))
 
             def plan(start_state: StartState) -> Any:
-                return plan_path(solver, start_state, poses, limits, options, kept.constraints)
+                return plan_path(solver, start_state, poses, limits, options,
+                                 kept.constraints_from(forward_kinematics(
+                                     robot.chain, start_state.splice.q)))
 
             try:
                 planned = await self._finished(in_thread(plan, start))
@@ -356,7 +359,7 @@ class MoveItMotion:
         def start(task: GoalTask, robot: Robot) -> Steps:
             def plan(start_state: StartState) -> Trajectory:
                 settings = robot.settings
-                received = settings.plan(plans.kept(task, ReceivedRequest(
+                received = settings.plan(plans.kept(task, robot, ReceivedRequest(
                     start_state, trajectory, settings.start_tolerance, settings.limits)),
                     task.requests)
                 if robot.torques is not None:
@@ -411,6 +414,8 @@ class MoveItMotion:
         """Write the error code of what went wrong."""
         if isinstance(error, RequestError):
             set_error_code(code, error.code, str(error))
+        elif isinstance(error, NotYet):
+            set_error_code(code, 'FRAME_TRANSFORM_FAILURE', str(error))
         elif isinstance(error, IkNodeError):
             set_error_code(code, CODES_BY_REASON.get(error.reason, 'FAILURE'), str(error))
         else:

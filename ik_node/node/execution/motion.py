@@ -91,7 +91,7 @@ class Motion:
 
     def along(self, task: GoalTask, way: plans.Way) -> Steps:
         """Move the tip along a path."""
-        yield from self._preparation.until_loaded(task, Kernels.PATHS)
+        yield from self._until_paths_load(task)
         robot = self._robot_slot.require()
         if plans.path_options(task, robot).free_axes:
             yield from self._preparation.until_loaded(task, Kernels.FREE_AXES)
@@ -102,10 +102,13 @@ class Motion:
 
     def planned_beside(self, task: GoalTask, planner_for: Callable[[Robot], Planner]) -> Steps:
         """Move as is planned in another thread, because it takes long."""
-        for kernels in (Kernels.PATHS, *[Kernels.CONSTRAINTS] * bool(task.plan.constraints)):
-            yield from self._preparation.until_loaded(task, kernels)
+        yield from self._until_paths_load(task)
         planner = planner_for(self._robot_slot.require())
         yield from self.execute(task, (yield from self._beside.planned(task, planner)))
+
+    def _until_paths_load(self, task: GoalTask) -> Steps:
+        for kernels in (Kernels.PATHS, *[Kernels.CONSTRAINTS] * task.plan.is_constrained):
+            yield from self._preparation.until_loaded(task, kernels)
 
     def execute(self, task: GoalTask, planner: Planner, detour: Planner | None = None,
                 here: MeasuredState | None = None) -> Steps:
@@ -116,7 +119,7 @@ class Motion:
         the plan for a moving arm comes too late, or the arm does not follow, it is planned again.
         """
         execution, late = task.execution, 0
-        if task.plan.constraints and not self._preparation.is_ready(Kernels.CONSTRAINTS):
+        if task.plan.is_constrained and not self._preparation.is_ready(Kernels.CONSTRAINTS):
             yield from self._preparation.until_loaded(task, Kernels.CONSTRAINTS)
             here = None
         execution.planner, execution.detour = planner, detour

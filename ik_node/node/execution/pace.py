@@ -98,8 +98,8 @@ class Pace:
             raise TrajectoryError('where the controller is on the motion is not known, so it '
                                   'cannot be paused; ~/stop ends it')
         active, settings = robot.active.trajectory, robot.settings
-        return active, settings.plan(PauseRequest(start, active, limits, settings.sample_period),
-                                     task.requests)
+        return active, settings.plan(plans.kept(task, robot, PauseRequest(
+            start, active, limits, settings.sample_period)), task.requests)
 
     def _until_it_goes_on(self, task: GoalTask, monitor: Monitor) -> Steps:
         """Watch until the arm is at rest, and go on if that was asked for meanwhile."""
@@ -150,9 +150,10 @@ class Pace:
         def planner(start: StartState) -> Trajectory:
             settings = robot.settings
             limits = task.plan.limits or settings.planning
-            return plans.within_torques(robot, task, lambda share: settings.plan(ResumeRequest(
-                start, paused.trajectory, paused.place, limits.slowed(share),
-                settings.sample_period), task.requests))
+            return plans.within_torques(robot, task, lambda share: settings.plan(plans.kept(
+                task, robot, ResumeRequest(start, paused.trajectory, paused.place,
+                                           limits.slowed(share), settings.sample_period)),
+                task.requests))
 
         steps, before = self._motion.execute(task, planner), task.execution.trajectory
         task.execution.paused = None

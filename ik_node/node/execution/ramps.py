@@ -19,7 +19,7 @@ from ik_node.motion.change.active_trajectory import (
     SETTLING_TIME_S,
 )
 from ik_node.motion.change.path_pace import plan_free_stop
-from ik_node.motion.constrained.proof import keeps
+from ik_node.motion.constrained.proof import is_kept
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
@@ -239,7 +239,8 @@ class Ramps:
         planned = planned or (lambda start, limits: plan_free_stop(
             robot.settings.solver.collisions, robot.chain.joint_names,
             None if robot.active is None else robot.active.trajectory, start, limits,
-            robot.settings.sample_period, lambda ramp: keeps(robot.chain, constraints, ramp)))
+            robot.settings.sample_period, lambda ramp: is_kept(robot.chain, constraints, ramp,
+                                                           ends_within=False)))
         for attempt in range(MAX_RAMPS):
             at = self._arm.instant()
             here = self._arm.fresh(robot)

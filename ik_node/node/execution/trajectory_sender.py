@@ -20,6 +20,7 @@ from ik_node.motion.change.active_trajectory import (
     SpliceTiming,
 )
 from ik_node.motion.change.thinning import for_controller, levers_of
+from ik_node.motion.constrained_motion import require_kept
 from ik_node.motion.direct.point_to_point import LEAD_POINT_SPACING_S, StartState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
@@ -93,7 +94,8 @@ class TrajectorySender:
         trajectory = for_controller(
             trajectory, settings.controller_max_points, levers_of(chain, chain.reach),
             THINNING_SHARE * settings.paths.least_deviation, limits, settings.solver.collisions,
-            ramp=task is None)
+            ramp=task is None, require=lambda fewer: require_kept(
+                chain, () if task is None else task.plan.constraints, fewer))
         if start_state.backdating:
             begin = at.now - start_state.backdating
             stamp = at.stamp - round(1e9 * start_state.backdating)

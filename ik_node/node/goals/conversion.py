@@ -16,8 +16,9 @@ from rclpy.time import Time
 from std_msgs.msg import Header
 
 from ik_node.base.errors import Reason
-from ik_node.kinematics.arm import forward_kinematics, link_pose
-from ik_node.motion.constrained.keep import path_constraints
+from ik_node.kinematics.arm import link_pose
+from ik_node.motion.constrained.constraint import PathConstraint
+from ik_node.motion.constrained.keep import START_FRAME
 from ik_node.motion.requests import RemedyRequest, Rounds, SolveRequest
 from ik_node.node.goals.goal import GoalTask, Plan
 from ik_node.node.robot.robot import Robot
@@ -124,26 +125,20 @@ class GoalConversion:
         return (with_best(result.message + _few_axes(result, robot), remedies),
                 remedy_values(remedies))
 
-    def keep(self, plan: Plan, robot: Robot, q: np.ndarray | None = None) -> None:
+    def keep(self, plan: Plan, robot: Robot) -> None:
         """
-        Note the path constraints of a motion from `q` (n,), by default from where the arm is.
-
-        They are what the parameters say, and the goal.
+        Note what a motion keeps: what the parameters say, and the goal.
 
         Raises
         ------
-        ConstraintError, GoalError, StateError, NotYet
-            As :class:`PathConstraint` and :meth:`frame`.
+        GoalError, StateError, NotYet
+            As :meth:`frame`.
 
         """
-        keeps = *robot.settings.keep, *plan.keeps
-        if not keeps:
-            plan.constraints = ()
-            return
-        if q is None:
-            q = self._arm.measured(robot).q
-        plan.constraints = path_constraints(keeps, lambda name: self.frame(Header(
-            frame_id=name or robot.chain.base_link), robot), forward_kinematics(robot.chain, q))
+        plan.constraints, plan.framed = (), tuple(
+            (keep, None if isinstance(keep, PathConstraint) or keep.frame == START_FRAME
+             else self.frame(Header(frame_id=keep.frame or robot.chain.base_link), robot))
+            for keep in (*robot.settings.keep, *plan.keeps))
 
     def link_of(self, frame: str, robot: Robot) -> str | None:
         """Return the link of the robot that a frame is; None if it is none."""

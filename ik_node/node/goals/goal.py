@@ -17,7 +17,7 @@ import numpy as np
 from ik_node.base.errors import IkNodeError, PathError, Reason
 from ik_node.motion.change.monitor import Monitor
 from ik_node.motion.constrained.constraint import PathConstraint
-from ik_node.motion.constrained.keep import Keep
+from ik_node.motion.constrained.keep import Keep, path_constraints
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.motion_remedies import MotionRemedy, REMEDIED_MOTION_REASONS
 from ik_node.motion.requests import MotionRemedyRequest, PathRequest, Rounds, SequenceRequest
@@ -100,13 +100,26 @@ class Plan:
     q_goal: np.ndarray | None = None  # (n,), once known
     result: Result | None = None  # of the solver for `goal`, if it was called
     keeps: tuple[Keep | PathConstraint, ...] = ()  # what the goal itself asks to be kept
-    constraints: tuple[PathConstraint, ...] = ()  # that the motion keeps, once known
+    # What the motion is to keep, and T_base_frame (4, 4) of each that has a frame ...
+    framed: tuple[tuple[Keep | PathConstraint, np.ndarray | None], ...] = ()
+    constraints: tuple[PathConstraint, ...] = ()  # ... from where the motion began first
     limits: MotionLimits | None = None  # None: those that the parameters set
     free_axes: tuple[str, ...] | None = None  # of its path; None: as the parameters set it
     detour_time: float | None = None  # of the processor (s); None: as the parameters set it
     interruption: PathError | None = None  # why only a part of the path is followed
     refused: RefusedPlan | None = None  # the path or sequence that was refused last
     replan: Planner | None = None  # from another start, if it need not stay on its path
+
+    @property
+    def is_constrained(self) -> bool:
+        """Return whether the motion is to keep something."""
+        return bool(self.framed)
+
+    def constraints_from(self, T_base_tip: np.ndarray) -> tuple[PathConstraint, ...]:
+        """Return what the motion keeps; it begins with the tip at T_base_tip (4, 4), or did."""
+        if self.framed and not self.constraints:
+            self.constraints = path_constraints(self.framed, T_base_tip)
+        return self.constraints
 
     @property
     def nearest(self) -> bool:

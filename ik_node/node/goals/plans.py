@@ -22,6 +22,7 @@ from ik_node.base.errors import GoalError, PathError, Reason, TrajectoryError
 from ik_node.base.text import quote
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.change.path_pace import PathRate
+from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError, SequencePlan
 from ik_node.motion.joint_path.plan import JointPathPlan
@@ -35,7 +36,6 @@ from ik_node.motion.requests import (
     JointPathRequest,
     PathRequest,
     RateRequest,
-    Request,
     Rounds,
     SequenceRequest,
     WithinRequest,
@@ -75,8 +75,8 @@ def to_joints(task: GoalTask, robot: Robot, advice: str = JOINT_ADVICE) -> Plann
         limits = task.plan.limits or settings.planning
         try:
             return within_torques(robot, task, lambda share: settings.plan(kept(
-                task, DirectRequest(start_state, q_goal, limits.slowed(share),
-                                    settings.sample_period, advice)), task.requests))
+                task, robot, DirectRequest(start_state, q_goal, limits.slowed(share),
+                                           settings.sample_period, advice)), task.requests))
         except GoalError as error:
             if task.plan.goal is None:
                 raise
@@ -97,7 +97,8 @@ def around_obstacles(task: GoalTask, robot: Robot) -> Planner | None:
         longest = robot.settings.detour_time
     if keeps_turns(task, robot):
         return None  # a detour ends at the same angles, a turn or none away
-    if longest == 0.0 or robot.settings.solver.collisions is None and not task.plan.constraints:
+    if longest == 0.0 or robot.settings.solver.collisions is None \
+            and not task.plan.is_constrained:
         return None
 
     def plan(start_state: StartState) -> Trajectory:
@@ -107,9 +108,9 @@ def around_obstacles(task: GoalTask, robot: Robot) -> Planner | None:
 
         def request(share: float) -> DetourRequest | ConstrainedRequest:
             rounds = Rounds(lambda: not task.final and thread_time() < end)
-            if task.plan.constraints:
+            if task.plan.is_constrained:
                 return ConstrainedRequest(
-                    start_state, task.plan.q_goal, goal, task.plan.constraints,
+                    start_state, task.plan.q_goal, goal, constraints_of(task, robot, start_state),
                     limits.slowed(share), settings.sample_period, rounds)
             return DetourRequest(start_state, task.plan.q_goal, goal, limits.slowed(share),
                                  settings.sample_period, rounds)
@@ -132,11 +133,12 @@ def along(task: GoalTask, robot: Robot, way: Way, remedied: bool = False) -> Pla
         settings = robot.settings
         path = way(start_state.splice) if callable(way) else tuple(way)
         options = path_options(task, robot)
-        request = PathRequest(start_state, path, task.plan.limits or settings.planning, options)
+        request = kept(task, robot, PathRequest(
+            start_state, path, task.plan.limits or settings.planning, options))
         try:
             return _noted(task, within_torques(robot, task, lambda share: settings.plan(
-                kept(task, replace(request, limits=request.limits.slowed(share))),
-                task.requests), _trajectory_of), options)
+                replace(request, limits=request.limits.slowed(share)), task.requests),
+                _trajectory_of), options)
         except PathError as error:
             task.plan.refused = RefusedPlan(settings, start_state, request, error)
             if not remedied or not task.plan.refused.may_have_remedies:
@@ -164,9 +166,10 @@ def in_sequence(task: GoalTask, robot: Robot, motions: Sequence[SequencedMotion]
         request = SequenceRequest(start_state, tuple(motions), settings.sample_period,
                                   settings.paths)
         try:
-            planned = within_torques(robot, task, lambda share: settings.plan(kept(task, replace(
-                request, motions=tuple(replace(each, limits=each.limits.slowed(share))
-                                       for each in motions))), task.requests), _trajectory_of)
+            planned = within_torques(robot, task, lambda share: settings.plan(kept(
+                task, robot, replace(request, motions=tuple(
+                    replace(each, limits=each.limits.slowed(share)) for each in motions))),
+                task.requests), _trajectory_of)
         except SequenceError as error:
             task.plan.refused = RefusedPlan(settings, start_state, replace(
                 request, motions=error.motions, start=StartState.from_state(
@@ -185,7 +188,7 @@ def through_joints(task: GoalTask, robot: Robot, way: Waypoints) -> Planner:
         settings = robot.settings
         limits = task.plan.limits or settings.planning
         planned: JointPathPlan = within_torques(robot, task, lambda share: settings.plan(
-            kept(task, JointPathRequest(
+            kept(task, robot, JointPathRequest(
                 start_state, way.q, None if way.times is None else way.times / share,
                 limits.slowed(share), settings.sample_period, settings.start_tolerance)),
             task.requests), _trajectory_of)
@@ -209,9 +212,9 @@ def at_another_speed(task: GoalTask, robot: Robot, ratio: float) -> Planner:
 
         def at(share: float) -> PathRate:
             nonlocal highest
-            changed = settings.plan(RateRequest(
+            changed = settings.plan(kept(task, robot, RateRequest(
                 start_state, active.trajectory, share * highest, limits,
-                settings.sample_period), task.requests)
+                settings.sample_period)), task.requests)
             if share == 1.0:
                 highest = changed.ratio  # which may be less than was wanted
             return changed
@@ -249,7 +252,7 @@ def planned_to_joints(task: GoalTask, robot: Robot, start: StartState,
         If there is none.
 
     """
-    if task.plan.constraints:
+    if task.plan.is_constrained:
         preparation.require(Kernels.CONSTRAINTS)
     detour, planned = around_obstacles(task, robot), Future()
     try:
@@ -263,13 +266,19 @@ def planned_to_joints(task: GoalTask, robot: Robot, start: StartState,
     return planned
 
 
-def kept(task: GoalTask, request: PathRequest | ConstrainableRequest) -> Request:
+def kept(task: GoalTask, robot: Robot, request: PathRequest | ConstrainableRequest) -> Any:
     """Return a request whose motion is to keep the path constraints of a goal."""
-    constraints = task.plan.constraints
+    constraints = constraints_of(task, robot, request.start)
     if not constraints:
         return request
     return replace(request, constraints=constraints) if isinstance(request, PathRequest) \
         else WithinRequest(request, constraints)
+
+
+def constraints_of(task: GoalTask, robot: Robot, start: StartState) -> tuple[PathConstraint, ...]:
+    """Return the path constraints of a goal whose motion begins at `start`, or began before."""
+    return task.plan.constraints_from(forward_kinematics(robot.chain, start.splice.q)) \
+        if task.plan.is_constrained else ()
 
 
 def _trajectory_of(planned: PathPlan | JointPathPlan | SequencePlan | PathRate) -> Trajectory:

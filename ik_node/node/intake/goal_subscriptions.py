@@ -40,7 +40,7 @@ except ImportError:  # Humble
     from rclpy.qos_event import QoSMessageLostInfo, SubscriptionEventCallbacks
 
 MAX_PATH_BYTES = 2**18       # MAX_PATH_POSES with frame names of 50 letters; more is not read
-MAX_KEPT_BYTES = 2**20        # of a goal as text
+MAX_KEPT_BYTES = 2**18       # of a goal as text
 INTAKE_SLICE_S = 0.01        # for which messages are taken before other callbacks run
 INTAKE_BEFORE_STOP_S = 1.0   # for which messages are taken before a stop is answered
 INTAKE_PATIENCE_S = 0.5      # after which goals are begun though more arrive faster

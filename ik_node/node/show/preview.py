@@ -20,6 +20,7 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 from ik_node.base.errors import GoalError, IkNodeError, Reason
+from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.constrained.constraint import described_excess, SLACK
 from ik_node.motion.constrained_motion import excess_at
 from ik_node.motion.direct.point_to_point import StartState
@@ -126,7 +127,9 @@ class Preview:
         """Return how far a posture (n,) is outside of what every motion keeps; '' if it is not."""
         plan = Plan()
         self._conversion.keep(plan, robot)
-        what, excess = excess_at(robot.chain, plan.constraints, q) if plan.constraints else ('', 0)
+        constraints = plan.constraints_from(forward_kinematics(
+            robot.chain, self._arm.measured(robot).q)) if plan.is_constrained else ()
+        what, excess = excess_at(robot.chain, constraints, q) if constraints else ('', 0.0)
         return f'the goal is outside of the path constraint: {described_excess(what, excess)}' \
             if excess > SLACK else ''
 
@@ -194,10 +197,10 @@ class Preview:
         here = self._arm.measured(robot)
         if plans.is_there(task, robot, here.q):
             raise GoalError('the arm is there already', Reason.ALREADY_THERE)
-        self._conversion.keep(task.plan, robot, here.q)
+        self._conversion.keep(task.plan, robot)
         if kind == 'pose' and robot.settings.straight:
             self._preparation.require(Kernels.PATHS)
-            if task.plan.constraints:
+            if task.plan.is_constrained:
                 self._preparation.require(Kernels.CONSTRAINTS)
             planner = plans.along(task, robot, [goal.T_base_tip])
             return self._show_plan(task, planner(self._sender.start_state_now()), robot)
@@ -211,7 +214,7 @@ class Preview:
             return self._show_plan(task, planning.result(), robot)
         self._search = Search(stamp, task, robot, planning)
         planning.add_done_callback(lambda _: self._bell.trigger())
-        leaves = ' or leave a path constraint' * bool(task.plan.constraints)
+        leaves = ' or leave a path constraint' * task.plan.is_constrained
         return (f'the direct motion would collide{leaves}; a detour is planned, and '
                 f'{self._node.resolve_topic_name("~/preview")} tells what came of it')
 
@@ -219,7 +222,7 @@ class Preview:
         """Display a motion, and return a description."""
         scene = under_way(task, task.plan.goal, trajectory, robot)
         length = np.linalg.norm(np.diff(scene.path, axis=0), axis=1).sum()
-        around = 'within path constraints' if task.plan.constraints else 'around obstacles'
+        around = 'within path constraints' if task.plan.is_constrained else 'around obstacles'
         way = f', {around}' if 'detour' in task.values else ''
         part = f'; as far as it can: {task.plan.interruption}' if task.plan.interruption else ''
         plan = f'{trajectory.duration:.2f} s, {length:.3f} m of the tip{way}{part}'

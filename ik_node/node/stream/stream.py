@@ -17,6 +17,7 @@ import numpy as np
 
 from ik_node.base.errors import GoalError, IkNodeError, ParameterError, Reason
 from ik_node.base.text import quote, shown
+from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.jog import JogCommand
@@ -93,19 +94,21 @@ class Session:
         self.last_on_track = self.begin = time
         self.rest = np.inf              # monotonic time (s) from which on it is commanded to rest
         self.settings = robot.settings  # of the follower
-        self.follower = self._made(robot)
+        self.follower = self._made(robot, begin.q)
         self.follower.begin(begin, time, before)
 
-    def _made(self, robot: Robot) -> Follower:
+    def _made(self, robot: Robot, q: np.ndarray) -> Follower:
+        constraints = self.task.plan.constraints_from(forward_kinematics(robot.chain, q)) \
+            if self.task.plan.is_constrained else ()
         return Follower(robot.chain, robot.settings.planning,
                         replace(robot.settings.following, look_ahead=self.lead,
                                 joins=self.stamped),
-                        robot.settings.solver.collisions, self.task.plan.constraints)
+                        robot.settings.solver.collisions, constraints)
 
     def renew(self, robot: Robot, lead: float, stamped: bool) -> None:
         """Continue with the present settings."""
         self.lead, self.stamped = lead, stamped
-        follower = self._made(robot)
+        follower = self._made(robot, self.follower.commanded_q)
         follower.take_over(self.follower)
         self.settings, self.follower = robot.settings, follower
 
@@ -298,8 +301,21 @@ class Stream:
     def _keep(self, task: GoalTask, robot: Robot) -> None:
         """Note what the tip is to keep; require the code for it."""
         self._conversion.keep(task.plan, robot)
-        if task.plan.constraints:
+        if task.plan.is_constrained:
             self._preparation.require(Kernels.CONSTRAINTS)
+
+    def _keep_anew(self, session: Session, robot: Robot) -> None:
+        """Note what a session keeps from now on; it goes on as before where that is not known."""
+        if session.settings.keep == robot.settings.keep:
+            return
+        before = session.task.plan.framed, session.task.plan.constraints
+        try:
+            self._keep(session.task, robot)
+        except (IkNodeError, NotYet) as error:
+            session.task.plan.framed, session.task.plan.constraints = before
+            self._node.get_logger().warning(
+                f'the {session.task.kind} keeps what it kept before, not motion.keep as it is '
+                f'now: {error}')
 
     def _session_from(self, task: GoalTask, robot: Robot, q: np.ndarray, qd: np.ndarray,
                       now: float) -> Session:
@@ -355,8 +371,7 @@ class Stream:
         """Command the state at the look-ahead."""
         session, robot, now = self._session, self._robot_slot.require(), monotonic()
         if session.settings is not robot.settings and not session.task.final:
-            if session.settings.keep != robot.settings.keep:
-                self._keep(session.task, robot)
+            self._keep_anew(session, robot)
             session.renew(robot, self._lead(robot), self._stamped(robot))
             self._set_rate(session)
         stamp = None

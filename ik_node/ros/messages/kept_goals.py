@@ -11,14 +11,15 @@ YAML (or JSON) with the fields of a message of ``~/goal_pose``; see
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
 from std_msgs.msg import String
-import yaml
 
-from ik_node.base.errors import ConstraintError, GoalError, Reason
+from ik_node.base.errors import ConstraintError, GoalError, ParameterError, Reason
 from ik_node.base.text import shown
+from ik_node.model.user_files.plain_yaml import read_values
 from ik_node.motion.constrained.keep import flow_text, Keep, keep_values, read_keeps
 from ik_node.ros.messages.conversion import message_class
 from ik_node.ros.messages.goal_kinds import GOAL_KINDS, KEPT_KIND
@@ -26,6 +27,8 @@ from ik_node.ros.messages.goal_kinds import GOAL_KINDS, KEPT_KIND
 KINDS = {kind.name: kind.message for kind in GOAL_KINDS
          if not kind.streamed and kind.name != KEPT_KIND}
 KEYS = 'goal', 'message', 'keep'
+LISTED = re.compile(r'(?P<of>[^\[]+)\[(?P<count>\d+)\]|sequence<(?P<items>[^,>]+)(?:, \d+)?>')
+INTEGER = re.compile(r'(?P<unsigned>u?)int(?P<bits>\d+)')
 
 
 class KeptGoal(NamedTuple):
@@ -53,10 +56,9 @@ def read_kept_goal(text: str) -> KeptGoal:
 
     """
     try:
-        values = yaml.load(text, Loader=yaml.CSafeLoader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise GoalError(f'the goal is no YAML: {str(error).splitlines()[0]}',
-                        Reason.CALL_INVALID) from None
+        values = read_values(text)
+    except ParameterError as error:
+        raise GoalError(f'the goal is {error}', Reason.CALL_INVALID) from None
     if not isinstance(values, Mapping) or {*values} != {*KEYS}:
         raise GoalError(f'the goal must have the keys {", ".join(KEYS)}, got {shown(values)}',
                         Reason.CALL_INVALID)
@@ -99,15 +101,33 @@ def _message(kind: str, values: Any, where: str) -> Any:
 
 
 def _value(kind: str, value: Any, where: str) -> Any:
-    """Return the value of a field of a type as rosidl writes it."""
-    inner = kind[len('sequence<'):-1].partition(',')[0] if kind.startswith('sequence<') \
-        else kind.partition('[')[0]
-    if inner != kind:
-        if not isinstance(value, Sequence) or isinstance(value, str):
+    """
+    Return the value of a field of a type as rosidl writes it.
+
+    Setters of messages check nothing from Jazzy on.
+    """
+    listed = LISTED.fullmatch(kind)
+    if listed is not None:
+        if not isinstance(value, Sequence) or isinstance(value, str) \
+                or len(value) != int(listed['count'] or len(value)):
             raise TypeError
-        return [_value(inner, each, f'{where}[{k}]') for k, each in enumerate(value)]
+        return [_value(listed['of'] or listed['items'], each, f'{where}[{k}]')
+                for k, each in enumerate(value)]
     if '/' in kind:
         return _message(kind, value, where)
-    if kind in ('double', 'float') and not isinstance(value, bool):
+    if kind in ('double', 'float'):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError
         return float(value)
+    if kind == 'string':
+        if not isinstance(value, str):
+            raise TypeError
+        return value
+    integer = INTEGER.fullmatch(kind)
+    if integer is None or isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError
+    bits = int(integer['bits'])
+    low, high = (0, 2**bits) if integer['unsigned'] else (-2**(bits - 1), 2**(bits - 1))
+    if not low <= value < high:
+        raise ValueError
     return value

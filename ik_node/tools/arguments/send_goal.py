@@ -49,11 +49,11 @@ def parse(argv: list[str]) -> argparse.Namespace:
                         f'may be turned on its way, of {_listed(FREEABLE_OPTIONS)}; without them '
                         f'the way to --xyz is a {LINE_OPTION.name}')
     parser.add_argument('--keep-upright', nargs='?', type=finite, const=5.0, metavar='DEG',
-                        help='keep the tool as upright as this on the whole way (default 5 '
-                        'degrees): of its axes, the one that points up most, or down')
+                        help='keep the tool within so many degrees of upright throughout the '
+                        'motion (default 5): of its axes, the one that points up most')
     parser.add_argument('--keep', action='append', default=[], metavar='YAML',
-                        help='what the tip keeps on the whole way, such as "{upright: 0.1}" or '
-                        '"{position: [.inf, .inf, 0.01], frame: start}"; may be given again')
+                        help='what the tip keeps throughout the motion, such as "{upright: 0.1}" '
+                        'or "{position: [.inf, .inf, 0.01], frame: start}"; may be given again')
     _add_orientation(parser, '', 'orientation')
     for option in _with_own_orientation():
         _add_orientation(parser, f'{option.name}-',
