@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ik_node.base.errors import ConstraintError, Reason, TrajectoryError
-from ik_node.base.se3 import rotation_log
+from ik_node.base.se3 import inverse, pose, rotation_about, rotation_log
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.kernels import tip_poses
@@ -42,6 +42,8 @@ from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.sampling import compiled_segments
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.motion.trajectory.validate import validate
+from ik_node.solver.goal import Goal, TIP_FRAME
+from ik_node.solver.solver import Solver
 
 # Tried until the trajectory is good, rad or m: half of the length over which the path is averaged,
 # and the distance between nodes.
@@ -51,6 +53,8 @@ SHORT_RATIO = 2.0  # of the length of a way to the straight line; shorter ones a
 FURTHER_BLOCKS = 20  # of iterations, of each further search: counted, so that it can be repeated
 FULL_INSET_AFTER = 0.3  # rad or m from either end of the path
 LEAST_INSET_SHARE = 0.02
+SAME_POSTURE = 1e-9  # rad or m
+MAX_SEEDS = 12  # of goals with free axes, from which postures within constraints are looked for
 
 
 def plan_constrained(chain: Chain, model: CollisionModel | None,
@@ -92,7 +96,9 @@ def plan_constrained(chain: Chain, model: CollisionModel | None,
         If no goal is free, or a limit cannot be kept.
 
     """
-    q_start, ramp = start.splice.q, None
+    q_start, ramp, goals = start.splice.q, None, np.array(goals, dtype=float, ndmin=2)
+    if not constraints or not goals.size:
+        raise ConstraintError('a motion within path constraints needs a constraint and a goal')
     kept = goals[_values(chain, constraints, goals).max(axis=1) <= SLACK]
     if not len(kept):
         require_within(chain, constraints, goals[0], limits, 'the goal')
@@ -111,6 +117,10 @@ def plan_constrained(chain: Chain, model: CollisionModel | None,
     if len(start.times) or not start.splice.rests:
         ramp = plan_stop(chain.joint_names, start, limits, period)
         q_start = ramp.end
+        if np.abs(kept - q_start).max(axis=1).min() < SAME_POSTURE:
+            require_kept(chain, constraints, ramp)
+            require_free(model, ramp)
+            return ramp
     ways = _ways(chain, model, constraints, q_start, kept, limits,
                  goes_on or for_seconds(DETOUR_TIME_S))
     error: TrajectoryError = ConstraintError(
@@ -166,6 +176,34 @@ def nearest_kept(chain: Chain, constraints: Sequence[PathConstraint], q: np.ndar
                         LEAST_INSET_SHARE * rows.insets[None], Q,
                         constraint_work(rows, chain.table, chain.n))
     return Q[0] if found else None
+
+
+def postures_within(solver: Solver, goal: Goal, constraints: Sequence[PathConstraint],
+                    seeds: Sequence[np.ndarray], limits: MotionLimits) -> list[np.ndarray]:
+    """
+    Return postures (n,) that reach a goal with free axes within constraints, from seeds (n,).
+
+    A seed is projected onto both, and then brought to the goal with the free axes as they are.
+    """
+    chain, found = solver.chain, []
+    box = PathConstraint(goal.T_base_tip, goal.tolerance[:3], goal.tolerance[3:]) \
+        if goal.frame == TIP_FRAME else None
+    for seed in seeds[:MAX_SEEDS] if box is not None else ():
+        near = nearest_kept(chain, [box, *constraints], seed, limits)
+        if near is None:
+            continue
+        T = inverse(goal.T_base_tip) @ forward_kinematics(chain, near)
+        off = np.concatenate([T[:3, 3], rotation_log(T[:3, :3])])
+        off = np.clip(off, -np.array(goal.tolerance), goal.tolerance)
+        result = solver.solve(goal.T_base_tip @ pose(_rotation(off[3:]), off[:3]), near)
+        if result.success and _values(chain, constraints, result.q[None]).max() <= SLACK:
+            found.append(result.q)
+    return found
+
+
+def _rotation(r: np.ndarray) -> np.ndarray:
+    angle = float(np.linalg.norm(r))
+    return rotation_about(r / angle, angle) if angle > 0.0 else np.eye(3)
 
 
 def require_within(chain: Chain, constraints: Sequence[PathConstraint], q: np.ndarray,

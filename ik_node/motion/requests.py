@@ -29,6 +29,7 @@ from ik_node.motion.change.path_pace import (
 from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.constrained_motion import (
     plan_constrained,
+    postures_within,
     require_kept,
     require_within,
 )
@@ -325,9 +326,12 @@ class ConstrainedRequest:
 
     def plan(self, solver: Solver) -> Trajectory:
         """Plan; raise as :func:`ik_node.motion.constrained_motion.plan_constrained`."""
+        goals = _goal_postures(solver, self)
+        if self.goal is not None and not self.goal.is_exact:
+            within = postures_within(solver, self.goal, self.constraints, goals, self.limits)
+            goals = np.array([*within, *goals])
         return plan_constrained(solver.chain, solver.collisions, self.constraints, self.start,
-                                _goal_postures(solver, self), self.limits, self.period,
-                                self.rounds)
+                                goals, self.limits, self.period, self.rounds)
 
 
 @dataclass(frozen=True, eq=False)

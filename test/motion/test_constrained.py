@@ -3,6 +3,7 @@
 """Path constraints: their rows, the proof of a trajectory, and motions within them."""
 
 from functools import cache
+from itertools import islice
 from math import inf
 
 from geometry_oracle import model_of
@@ -45,18 +46,24 @@ from ik_node.motion.constrained.rows import (
 )
 from ik_node.motion.constrained.search import find_constrained_path
 from ik_node.motion.constrained_motion import nearest_kept, plan_constrained, require_kept
-from ik_node.motion.direct.point_to_point import plan_point_to_point, StartState
+from ik_node.motion.direct.point_to_point import (
+    plan_point_to_point,
+    plan_stop,
+    StartState,
+)
 from ik_node.motion.following.follower import Follower
 from ik_node.motion.following.jog import JogCommand
+from ik_node.motion.requests import ConstrainedRequest, Rounds
 from ik_node.motion.tool_path.plan import plan_path
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import validate
+from ik_node.solver.goal import Goal
 from ik_node.solver.solver import Solver
 
 SKEW = make_chain(parse_urdf(robots.SKEW.encode()), 'base', 'tip')
 PERIOD_S = 0.1
 KINDS = ('position', 'rotation vector', 'two of a vector', 'angles', 'two angles', 'other angles',
-         'tilt', 'ball', 'tube', 'several')
+         'one angle', 'tilt', 'ball', 'tube', 'several')
 
 
 def random_constraint(kind, rng, T_base_tip):
@@ -73,6 +80,7 @@ def random_constraint(kind, rng, T_base_tip):
               'rotation vector': {'rotation': widths},
               'angles': {'rotation': widths, 'angles': 'xyz'},
               'two angles': {'rotation': (*widths[:2], inf), 'angles': 'xyz'},
+              'one angle': {'rotation': (widths[0], inf, inf), 'angles': 'xyz'},
               'other angles': {'rotation': (inf, *widths[:2]), 'angles': 'xyz'},
               'two of a vector': {'rotation': (inf, *widths[:2])},
               'tilt': {'tilt': widths[0]}, 'ball': {'distance': widths[0]},
@@ -382,7 +390,7 @@ def test_constraints_that_exclude_each_other():
     apart = there.copy()
     apart[2, 3] += 0.2
     both = [PathConstraint(T, position=(inf, inf, 0.01)) for T in (there, apart)]
-    with pytest.raises(ConstraintError, match='z of the position is outside by 190.0 mm; no '
+    with pytest.raises(ConstraintError, match='z of the position is outside by 190 mm; no '
                                               'posture near it is within'):
         planned(chain, None, both, Q_LEVEL, Q_LEVEL)
 
@@ -523,15 +531,46 @@ def test_a_motion_that_stays_outside_is_none(constraint, begin):
     assert caught.value.reason is Reason.CONSTRAINT
 
 
-def test_a_tool_upside_down_does_not_turn_over():
-    """Of successive rotations, too, one that is out by more than a right angle only comes back."""
+def test_successive_rotations_are_not_entered_from_outside():
+    """Their rows say by how much an angle is outside only near their bounds."""
     chain = robots.chain('panda')
     q = np.array([0.0, -0.3, 0.0, -1.8, 0.0, 1.5, 0.0])
-    frame = forward_kinematics(chain, q)
-    constraint = PathConstraint(frame, rotation=(0.1, 0.1, inf), angles='xyz')
+    constraint = PathConstraint(forward_kinematics(chain, q), rotation=(0.1, 0.1, inf),
+                                angles='xyz')
     c = np.zeros((6, 1, 7))
-    for angle, change, kept in ((1.3, -0.4, True), (1.3, 0.4, False), (1.8, 0.4, False),
+    for angle, change, kept in ((0.05, -0.1, True), (0.5, -0.4, False), (1.8, 0.4, False),
                                 (2.8, 0.3, False)):
         c[0, 0], c[1, 0, 5] = q + [0.0, 0.0, 0.0, 0.0, 0.0, angle, 0.0], change
         assert (certify_constraints(chain, [constraint], np.zeros(1), np.ones(1), c, False)
                 is None) == kept
+
+
+def test_a_goal_with_free_axes_is_reached_within():
+    """A position whose nearest posture is not level is reached by one that is."""
+    chain, constraint = robots.chain('panda'), level('panda')
+    solver, count = Solver(chain), 0
+    for q in islice(kept_postures('panda', constraint, None, 5), 6):
+        goal = Goal.position(forward_kinematics(chain, q)[:3, 3])
+        result = solver.solve(goal, np.clip(chain.middle, chain.lower, chain.upper))
+        if not result.success or constraint.excess(result.T_base_tip)[1] < 0.0:
+            continue
+        request = ConstrainedRequest(at_rest(q + 0.3 * (np.arange(7) == 0)), result.q, goal,
+                                     (constraint,), limits(chain), PERIOD_S, Rounds())
+        trajectory = request.plan(solver)
+        count += 1
+        assert goal.error(forward_kinematics(chain, trajectory.end))[0] < 2e-6
+        assert outside_at(constraint, poses_of(chain, each_step(trajectory))).max() < 1e-6
+    assert count >= 2
+
+
+def test_a_ramp_that_ends_at_the_goal_is_the_motion():
+    """And what is no question is told so."""
+    chain, constraint = robots.chain('ur5'), PathConstraint.upright(0.3, (0.0, 0.0, -1.0))
+    state = MotionState(Q_LEVEL, np.array([0.3, 0.0, 0.2, 0.0, 0.0, 0.2]), np.zeros(6))
+    start = StartState.from_state(state)
+    end = plan_stop(chain.joint_names, start, limits(chain), PERIOD_S).end
+    trajectory = plan_constrained(chain, None, [constraint], start, end, limits(chain), PERIOD_S)
+    np.testing.assert_allclose(trajectory.end, end, atol=1e-9)
+    for constraints, goals in (([], end), ([constraint], np.empty((0, 6)))):
+        with pytest.raises(ConstraintError, match='needs a constraint and a goal'):
+            plan_constrained(chain, None, constraints, start, goals, limits(chain), PERIOD_S)

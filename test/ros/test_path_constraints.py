@@ -155,6 +155,13 @@ def test_infinite_numbers_of_a_goal_come_through(system, arm):
                                 orientation_tolerance=np.inf)).values['kind'] == 'region'
 
 
+def test_a_position_is_reached_level(system, arm):
+    """In an orientation that is level, not in the one of the nearest posture."""
+    end(system, arm.position(AWAY, keep=LEVEL))
+    assert went(system)[0] < TILT + 1e-6
+    assert np.linalg.norm(tip(latest(system)).translation - AWAY) < 1e-4
+
+
 def test_the_parameter_holds_for_all(system, arm):
     """While motion.keep is set every motion keeps it; a text that is wrong is not taken."""
     assert 'not valid YAML' in system.set_parameters('ik_node', {'motion.keep': '{'}).reason

@@ -124,7 +124,7 @@ def test_a_preview_outside_of_what_is_kept_is_red(system, eyes):
     system.change('/ik_node', motion__keep='{position: [.inf, 0.05, .inf], frame: start}')
     answer = eyes.preview('pose', goal)
     assert values(answer)['colour'] == 'red' and values(answer)['reason'] == 'CONSTRAINT'
-    assert answer.message.endswith('y of the position is outside by 50.0 mm')
+    assert answer.message.endswith('y of the position is outside by 50 mm')
 
 
 def test_a_red_preview_names_the_joint(system, eyes):

@@ -25,6 +25,7 @@ PARAMETERIZATIONS = ROTATION_VECTOR, ANGLES_OF_AXES
 FREE = (inf, inf, inf)
 AXES = 'x', 'y', 'z'
 FREE_ROTATION_RAD = 3.1  # MoveIt's programs write 3.14 for a rotation that is free
+WIDEST_PITCH = 1.48  # rad, 85 degrees
 WIDEST_ANGLE = 0.5 * pi - 1e-3  # of successive rotations about x and z; about y more is free
 
 
@@ -49,7 +50,9 @@ class PathConstraint:
     angles : str
         What these are of: the components of the 'rotation vector'; or 'xyz', the angles of
         successive rotations about x, y and z (as MoveIt has them by default), of which those
-        about x and y are the two angles of a tilt if z is free.
+        about x and y are the two angles of a tilt if z is free.  Where one about x or z is
+        bound, that about y stays below WIDEST_PITCH, beside which they are not determined; a
+        motion cannot begin outside of these angles.
     tilt : float
         Largest angle between the z axes, rad.
     distance, axis_distance : float
@@ -87,7 +90,7 @@ class PathConstraint:
         for name, free in (('tilt', FREE_ROTATION_RAD), ('distance', inf),
                            ('axis_distance', inf)):
             fields[name], = _half_widths(name, (getattr(self, name),), free)
-        if self.angles not in PARAMETERIZATIONS:
+        if not isinstance(self.angles, str) or self.angles not in PARAMETERIZATIONS:
             raise ConstraintError('the angles of a path constraint are those of '
                                   f'{" or ".join(map(repr, PARAMETERIZATIONS))}, got '
                                   f'{shown(self.angles)}')
@@ -95,6 +98,9 @@ class PathConstraint:
                 WIDEST_ANGLE <= self.rotation[k] < inf for k in (0, 2)):
             raise ConstraintError('of successive rotations about x, y and z those about x and z '
                                   f'stay below {WIDEST_ANGLE:.3f} rad, or are free (3.14)')
+        x, y, z = self.rotation
+        if self.angles == ANGLES_OF_AXES and min(x, z) < inf:
+            fields['rotation'] = x, min(y, WIDEST_PITCH), z
         if all(width == inf for width in (*self.position, *self.rotation, self.tilt,
                                           self.distance, self.axis_distance)):
             raise ConstraintError('the path constraint constrains nothing; leave it out')
@@ -138,8 +144,8 @@ class PathConstraint:
 
 def described_excess(what: str, excess: float) -> str:
     """Return by how much (m or rad) something is outside, in words."""
-    return f'{what} is outside by ' + (f'{1e3 * excess:.1f} mm' if 'position' in what
-                                       else f'{degrees(excess):.2f} deg')
+    return f'{what} is outside by ' + (f'{1e3 * excess:.4g} mm' if 'position' in what
+                                       else f'{degrees(excess):.4g} deg')
 
 
 def _frame_of_axis(axis: Sequence[float]) -> np.ndarray:

@@ -143,7 +143,8 @@ def first_leaving(table, rows, lengths, c, shortest, least, intervals, work):
     joint_frames(table, q, work.frames)
     write_values(rows, work.frames[-1], work)
     for j in range(allowed.shape[0]):
-        least[j] = min(least[j], max(work.values[j], 0.0) + SLACK)
+        outside = max(work.values[j], 0.0) if rows.comes_in[j] else 0.0
+        least[j] = min(least[j], outside + SLACK)
         allowed[j] = least[j]
     for segment in range(lengths.shape[0]):
         parts = int(np.ceil(lengths[segment] / FIRST_INTERVAL_S))

@@ -27,6 +27,7 @@ from ik_node.motion.constrained.constraint import (
     EXACT_WIDTH,
     FREE,
     PathConstraint,
+    WIDEST_PITCH,
 )
 
 LINEAR_ROW, TILT_ROW, ROTATION_ROW, DISTANCE_ROW = 0, 1, 2, 3
@@ -53,6 +54,9 @@ class ConstraintRows(NamedTuple):
     # (r, 18), of a ROTATION_ROW: R_frame_base and R_tip_point, row-major
     frames: np.ndarray
     insets: np.ndarray   # (r,), by how much less it is for planned postures
+    # (r,) bool, whether a motion may begin outside: as long as the function falls, so does what it
+    # stands for
+    comes_in: np.ndarray
 
 
 def constraint_rows(constraints: Sequence[PathConstraint]) -> ConstraintRows:
@@ -80,20 +84,24 @@ def constraint_rows(constraints: Sequence[PathConstraint]) -> ConstraintRows:
         if each.angles == ANGLES_OF_AXES and each.rotation != FREE:
             # The axes of the frame, and those of the point on the tip: R_ij = e_i . R f_j.
             e, f = R_base_frame.T, R_tip_point.T
+            # The functions are at least the sines of what the angles are beyond their widths.
+            scale = 1.0 / cos(min(widths[1], WIDEST_PITCH))
             for k, width in ((2, widths[0]), (0, widths[2])):
                 if width < inf:  # of both signs of a cosine: below a right angle
                     add(LINEAR_ROW, np.outer(-e[k], f[k]).ravel(), 0.0, EXACT_WIDTH)
             for sign in (1.0, -1.0):
                 # R = Rx(a) Ry(b) Rz(c): tan a = -R_12 / R_22, sin b = R_02, tan c = -R_01 / R_00.
                 if widths[0] < inf:
-                    add(LINEAR_ROW, np.outer(-sign * cos(widths[0]) * e[1] - sin(widths[0])
-                                             * e[2], f[2]).ravel(), 0.0, widths[0])
+                    add(LINEAR_ROW, scale * np.outer(-sign * cos(widths[0]) * e[1]
+                                                     - sin(widths[0]) * e[2], f[2]).ravel(),
+                        0.0, widths[0])
                 if widths[1] < 0.5 * pi:
-                    add(LINEAR_ROW, np.outer(sign * e[0], f[2]).ravel(), sin(widths[1]),
-                        widths[1])
+                    add(LINEAR_ROW, scale * np.outer(sign * e[0], f[2]).ravel(),
+                        scale * sin(widths[1]), widths[1])
                 if widths[2] < inf:
-                    add(LINEAR_ROW, np.outer(e[0], -sign * cos(widths[2]) * f[1]
-                                             - sin(widths[2]) * f[0]).ravel(), 0.0, widths[2])
+                    add(LINEAR_ROW, scale * np.outer(e[0], -sign * cos(widths[2]) * f[1]
+                                                     - sin(widths[2]) * f[0]).ravel(),
+                        0.0, widths[2])
         elif each.rotation != FREE:
             frame = np.concatenate([R_base_frame.T.ravel(), R_tip_point.ravel()])
             for k, sign in product(np.flatnonzero(widths < inf), (1.0, -1.0)):
@@ -105,8 +113,10 @@ def constraint_rows(constraints: Sequence[PathConstraint]) -> ConstraintRows:
             if distance < inf:
                 add(DISTANCE_ROW, np.concatenate([p_tip_point, p_base_frame, axis]), distance,
                     distance)
-    return ConstraintRows(np.array(kinds, dtype=np.int64), np.array(factors), np.array(bounds),
-                          np.array(frames), np.array(insets))
+    factors = np.array(factors)
+    comes_in = (np.array(kinds) != LINEAR_ROW) | (factors[:, 9:] != 0.0).any(axis=1)
+    return ConstraintRows(np.array(kinds, dtype=np.int64), factors, np.array(bounds),
+                          np.array(frames), np.array(insets), comes_in)
 
 
 class ConstraintWork(NamedTuple):
