@@ -18,6 +18,7 @@ import numpy as np
 from ik_node.base.errors import ConstraintError, Reason, TrajectoryError
 from ik_node.base.se3 import inverse, pose, rotation_about, rotation_log
 from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.search.path_search import SearchLimits
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.kernels import tip_poses
 from ik_node.model.chain import Chain
@@ -30,7 +31,7 @@ from ik_node.motion.constrained.rows import (
     project_all,
 )
 from ik_node.motion.constrained.search import find_constrained_path
-from ik_node.motion.detour import DETOUR_TIME_S, for_seconds, LIMIT_INSET, SEARCH_MARGIN_M
+from ik_node.motion.detour import DETOUR_TIME_S, for_seconds, LIMIT_INSET
 from ik_node.motion.direct.point_to_point import (
     plan_point_to_point,
     plan_stop,
@@ -250,8 +251,8 @@ def _ways(chain: Chain, model: CollisionModel | None, constraints: Sequence[Path
             begin = found
     for seed in range(MAX_SEARCHES):
         way = find_constrained_path(
-            chain, model, constraints, begin, goals, *_inner_limits(limits), SEARCH_MARGIN_M,
-            _shortly(goes_on) if longer else goes_on, seed)
+            chain, model, constraints, begin, goals, _inner_limits(limits),
+            SearchLimits(goes_on=_shortly(goes_on) if longer else goes_on, seed=seed))
         if way is None and seed == 0:
             raise ConstraintError('no motion within the path constraint was found; widen it, go '
                                   'there in several goals, or allow more time for the search '
@@ -344,5 +345,5 @@ def warm_up(chain: Chain, model: CollisionModel | None, limits: MotionLimits) ->
     require_kept(chain, [constraint], trajectory)
     way = np.array([q, np.clip(q + 1e-3, chain.lower, chain.upper)])
     _rounded(chain, [constraint], way, *ROUNDINGS[0], limits)
-    find_constrained_path(chain, model, [constraint], q, q[None], limits.lower, limits.upper,
-                          goes_on=lambda: False)
+    find_constrained_path(chain, model, [constraint], q, q[None], (limits.lower, limits.upper),
+                          SearchLimits(goes_on=lambda: False))

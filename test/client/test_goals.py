@@ -20,8 +20,8 @@ RPY = pin.rpy.matrixToRpy(NEAR.rotation)
 class Recorder(GoalMethods):
     """Returns kind and message of what would be sent."""
 
-    def _send(self, kind, message):
-        return kind, message
+    def _send(self, kind, message, keeps):
+        return (kind, message, keeps) if keeps else (kind, message)
 
     def _base_frame(self):
         return 'base'

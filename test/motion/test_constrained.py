@@ -358,7 +358,7 @@ def test_a_long_way_is_searched_for_again(monkeypatch):
     pairs = [(next(postures), next(postures)) for _ in range(6)]
     searched = []
     monkeypatch.setattr(constrained_motion, 'find_constrained_path', lambda *given: (
-        searched.append(given[-1]), find_constrained_path(*given))[1])
+        searched.append(given[-1].seed), find_constrained_path(*given))[1])
 
     def lengths():
         return np.array([np.linalg.norm(np.diff(each_step(planned(
@@ -375,7 +375,7 @@ def test_another_way_is_taken_if_the_first_cannot_be_followed(monkeypatch):
     """Here it is through a post."""
     given = robots.chain('ur5'), model_with_post(), [PathConstraint.upright(0.1, (0.0, 0.0, -1.0))]
     monkeypatch.setattr(constrained_motion, 'find_constrained_path', lambda *given: (
-        find_constrained_path(*given) if given[-1] else np.array([Q_LEVEL, ROUND_POST])))
+        find_constrained_path(*given) if given[-1].seed else np.array([Q_LEVEL, ROUND_POST])))
     trajectory = planned(*given, Q_LEVEL, ROUND_POST)
     assert model_with_post().check_many(each_step(trajectory)).all()
     monkeypatch.setattr(constrained_motion, 'MAX_SEARCHES', 1)

@@ -7,7 +7,13 @@ import pytest
 
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.ros.messages.conversion import message_class
-from ik_node.ros.messages.goal_kinds import GOAL_KINDS, goal_options, LINE_OPTION, Orientation
+from ik_node.ros.messages.goal_kinds import (
+    GOAL_KINDS,
+    goal_options,
+    KEPT_KIND,
+    LINE_OPTION,
+    Orientation,
+)
 from ik_node.tools.arguments.send_goal import parse, VALUE_ARGUMENTS
 from scripts.reference import documents, POLICY_FILE, with_goal_topics, with_goals
 
@@ -45,9 +51,9 @@ def test_a_topic_that_is_missing_is_written(monkeypatch):
 
 
 def test_every_kind_is_begun():
-    """By what the arm does for it; a stream goes its own way."""
+    """By what the arm does for it; a stream goes its own way, a kept one that of its kind."""
     begin = GoalStarter(None, None, None, None).begin
-    assert {*begin} == {kind.name for kind in GOAL_KINDS} - STREAMED
+    assert {*begin} == {kind.name for kind in GOAL_KINDS} - STREAMED - {KEPT_KIND}
 
 
 def arguments_of(option, folder, frees_axes=False):
@@ -67,7 +73,7 @@ def arguments_of(option, folder, frees_axes=False):
 def test_every_kind_has_its_options(tmp_path, kind):
     """What send_goal takes by them is a goal of this kind."""
     from ik_node.tools.send_goal import make_goal
-    assert bool(kind.options) is not kind.streamed
+    assert bool(kind.options) is not (kind.streamed or kind.name == KEPT_KIND)
     for option in kind.options:
         options = parse(arguments_of(option, tmp_path, kind.frees_axes))
         assert options.goal_option is option

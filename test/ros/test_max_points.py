@@ -66,7 +66,7 @@ def test_what_is_added_when_it_is_sent():
     short.q[:, 0] = np.sin(1e3 * np.arange(count))
     for most in (count + 2, count + 3, count + 4):
         try:
-            fewer = for_controller(short, most, levers, 1e-6, limits)
+            fewer = for_controller(short, most, levers, 1e-6, limits, lambda _: None)
         except TrajectoryError:
             assert most == count + 2
             continue

@@ -11,9 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ik_node.base.errors import ParameterError, TrajectoryError
-from ik_node.collision.distances.model import CollisionModel
 from ik_node.model.joint_space import JointSpace
-from ik_node.motion.direct.point_to_point import require_free
 from ik_node.motion.trajectory import quintic
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.sampling import states_at
@@ -36,26 +34,24 @@ def require_max_points(count: int) -> None:
 
 
 def for_controller(trajectory: Trajectory, max_points: int, levers: np.ndarray, deviation: float,
-                   limits: MotionLimits, model: CollisionModel | None = None,
-                   ramp: bool = False,
-                   require: Callable[[Trajectory], None] = lambda _: None) -> Trajectory:
+                   limits: MotionLimits,
+                   require: Callable[[Trajectory], None] | None = None) -> Trajectory:
     """
     Return a trajectory that has at most `max_points` when it is sent; 0 = any number.
 
-    Otherwise as :func:`thinned`, still free by a collision model, and looked at by `require`,
-    which raises a TrajectoryError of one that does not keep what else it has to.  A ramp to rest
-    is thinned if that is possible, and not checked: the arm has to stop, there or beside that.
+    Otherwise as :func:`thinned`, and looked at by `require`, which raises a TrajectoryError of one
+    that would collide, or does not keep what it has to.  Without it, it is a ramp to rest, which
+    is thinned if that is possible: the arm has to stop, there or beside that.
     """
     if max_points == 0:
         return trajectory
     try:
         fewer = thinned(trajectory, max(max_points - ADDED_POINTS, 1), levers, deviation, limits)
     except TrajectoryError:
-        if not ramp:
+        if require is not None:
             raise
         return trajectory
-    if fewer is not trajectory and not ramp:
-        require_free(model, fewer)
+    if fewer is not trajectory and require is not None:
         require(fewer)
     return fewer
 

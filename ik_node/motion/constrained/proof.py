@@ -89,7 +89,7 @@ def certify_constraints(chain: Chain, constraints: Sequence[PathConstraint], beg
     rows = constraint_rows(constraints)
     c = np.ascontiguousarray(c, dtype=float)
     segment, t = first_leaving(
-        chain.table, rows, np.ascontiguousarray(lengths, dtype=float), c, SHORTEST_INTERVAL_S,
+        chain.table, rows, (np.ascontiguousarray(lengths, dtype=float), c), SHORTEST_INTERVAL_S,
         np.full(len(rows.kinds), np.inf), interval_work(chain.n),
         constraint_work(rows, chain.table, chain.n))
     kept = segment == NO_SEGMENT
@@ -112,7 +112,7 @@ def is_kept(chain: Chain, constraints: Sequence[PathConstraint], trajectory: Tra
 
 
 @compiled
-def first_leaving(table, rows, lengths, c, shortest, least, intervals, work):
+def first_leaving(table, rows, motion, shortest, least, intervals, work):
     """
     Find the first instant at which a row is not proved to be kept.
 
@@ -121,8 +121,8 @@ def first_leaving(table, rows, lengths, c, shortest, least, intervals, work):
     table : (m + 1, 16) array
         Of the chain.
     rows : ConstraintRows
-    lengths : (k,) array
-    c : (6, k, n) array
+    motion : ((k,) array, (6, k, n) array)
+        Durations (s) and polynomials of its segments.
     shortest : float
         Half length (s) of an interval below which what is not decided counts as not kept.
     least : (r,) array, changed
@@ -137,14 +137,15 @@ def first_leaving(table, rows, lengths, c, shortest, least, intervals, work):
         Segment (NO_SEGMENT if there is none), and time in it (s).
 
     """
-    stack, q, motion = intervals.stack, intervals.rows[0], intervals.rows[1:3]
+    lengths, c = motion
+    stack, q, away = intervals.stack, intervals.rows[0], intervals.rows[1:3]
     allowed = np.empty(rows.kinds.shape[0])
     positions_at(c, 0, 0.0, q)
     joint_frames(table, q, work.frames)
     write_values(rows, work.frames[-1], work)
     for j in range(allowed.shape[0]):
         outside = max(work.values[j], 0.0) if rows.comes_in[j] else 0.0
-        least[j] = min(least[j], outside + SLACK)
+        least[j] = min(least[j], outside + rows.slack)
         allowed[j] = least[j]
     for segment in range(lengths.shape[0]):
         parts = int(np.ceil(lengths[segment] / FIRST_INTERVAL_S))
@@ -156,11 +157,11 @@ def first_leaving(table, rows, lengths, c, shortest, least, intervals, work):
                 count -= 1
                 t, h = stack[count, 0], stack[count, 1]
                 positions_at(c, segment, t, q)
-                deviations(c, segment, t, h, motion)
-                verdict = interval_verdict(table, rows, allowed, q, motion, work)
+                deviations(c, segment, t, h, away)
+                verdict = interval_verdict(table, rows, allowed, q, away, work)
                 if verdict == KEPT:
                     for j in range(allowed.shape[0]):
-                        allowed[j] = min(allowed[j], max(work.values[j], 0.0) + SLACK)
+                        allowed[j] = min(allowed[j], max(work.values[j], 0.0) + rows.slack)
                     continue
                 if verdict == NOT_KEPT or h < shortest or count + 2 > stack.shape[0]:
                     return segment, t

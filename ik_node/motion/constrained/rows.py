@@ -27,6 +27,7 @@ from ik_node.motion.constrained.constraint import (
     EXACT_WIDTH,
     FREE,
     PathConstraint,
+    SLACK,
     WIDEST_PITCH,
 )
 
@@ -57,6 +58,7 @@ class ConstraintRows(NamedTuple):
     # (r,) bool, whether a motion may begin outside: as long as the function falls, so does what it
     # stands for
     comes_in: np.ndarray
+    slack: float  # by which a bound may be exceeded, for rounding
 
 
 def constraint_rows(constraints: Sequence[PathConstraint]) -> ConstraintRows:
@@ -116,7 +118,7 @@ def constraint_rows(constraints: Sequence[PathConstraint]) -> ConstraintRows:
     factors = np.array(factors)
     comes_in = (np.array(kinds) != LINEAR_ROW) | (factors[:, 9:] != 0.0).any(axis=1)
     return ConstraintRows(np.array(kinds, dtype=np.int64), factors, np.array(bounds),
-                          np.array(frames), np.array(insets), comes_in)
+                          np.array(frames), np.array(insets), comes_in, SLACK)
 
 
 class ConstraintWork(NamedTuple):

@@ -11,8 +11,7 @@ collisions and to keep the constraint, or one that is not much wider.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import repeat
+from collections.abc import Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ from ik_node.collision.search.path_search import (
     distance,
     path_length,
     point_along,
+    SearchLimits,
     TURN_ROOM_RAD,
 )
 from ik_node.collision.search.rrt_connect import (
@@ -58,6 +58,7 @@ LEAST_PROGRESS = 0.1   # of a step, by which it must come nearer to where it is 
 EXTENSION_STEPS = 8    # of a tree towards a sample
 STEP_ROOM = 5e-3       # m or rad, by which a step between two postures may leave a constraint
 MAX_HALVINGS = 5       # of a step, until it is proved to keep the constraint
+EXTRA_MARGIN_M = 5e-4  # that is kept above the margin of the model
 BLOCK_ITERATIONS = 100
 MAX_CHORDS = 40
 MAX_FUTILE_CHORDS = 10
@@ -80,10 +81,8 @@ class ConstrainedSpace(NamedTuple):
 
 def find_constrained_path(chain: Chain, model: CollisionModel | None,
                           constraints: Sequence[PathConstraint], q_start: np.ndarray,
-                          goals: np.ndarray, lower: np.ndarray, upper: np.ndarray,
-                          extra_margin: float = 0.0,
-                          goes_on: Callable[[], bool] = lambda: True, seed: int = 0) \
-        -> np.ndarray | None:
+                          goals: np.ndarray, bounds: tuple[np.ndarray, np.ndarray],
+                          limits: SearchLimits = SearchLimits()) -> np.ndarray | None:
     """
     Return postures (k, n) from a start to one of several goals, all within constraints.
 
@@ -92,33 +91,30 @@ def find_constrained_path(chain: Chain, model: CollisionModel | None,
     q_start : (n,) array
     goals : (g, n) array
         Free postures within the constraints.
-    lower, upper : (n,) arrays
-        Joint limits, infinite for joints without.
-    extra_margin : float
-        By how much (m) more than the margin of the model is kept.
-    goes_on, seed :
-        As of :func:`ik_node.collision.search.path_search.find_path`.
+    bounds : two (n,) arrays
+        Lower and upper joint limits, infinite for joints without.
+    limits : SearchLimits
+        When the search ends, and its random numbers.
 
     """
     ends, rows, n = np.vstack([q_start, goals]), constraint_rows(constraints), len(q_start)
-    lower = np.where(np.isfinite(lower), lower, ends.min(axis=0) - TURN_ROOM_RAD)
-    upper = np.where(np.isfinite(upper), upper, ends.max(axis=0) + TURN_ROOM_RAD)
-    work = constraint_work(rows, chain.table, n)
+    lower = np.where(np.isfinite(bounds[0]), bounds[0], ends.min(axis=0) - TURN_ROOM_RAD)
+    upper = np.where(np.isfinite(bounds[1]), bounds[1], ends.max(axis=0) + TURN_ROOM_RAD)
     space = ConstrainedSpace(
         unchecked_edges(chain, lower, upper) if model is None else edge_check(
-            model, q_start, goals, lower, upper, model.margin + extra_margin),
-        chain.table, rows, np.full(len(rows.kinds), STEP_ROOM), work, np.zeros(n),
-        np.zeros((2, n)), np.zeros((CHORD_NODES, n)))
-    trees, buffers = planted_trees(q_start, goals, seed), np.empty((3, n))
-    for _ in repeat(None):
+            model, q_start, goals, lower, upper, model.margin + EXTRA_MARGIN_M),
+        chain.table, rows, np.full(len(rows.kinds), STEP_ROOM),
+        constraint_work(rows, chain.table, n), np.zeros(n), np.zeros((2, n)),
+        np.zeros((CHORD_NODES, n)))
+    trees, buffers = planted_trees(q_start, goals, limits.seed), np.empty((3, n))
+    while True:
         path = np.empty((2 * trees.parents.shape[1] + CHORD_NODES, n))
         count = search_constrained(space, trees, BLOCK_ITERATIONS, MAX_CHORDS, path, buffers)
         if count:
             return path[:count].copy()
-        if not goes_on():
+        if not limits.goes_on():
             return None
         trees = enlarged(trees)
-    return None
 
 
 @compiled

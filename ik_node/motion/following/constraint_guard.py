@@ -69,8 +69,9 @@ class ConstraintGuard:
         """Return whether a decision is proved to stay within."""
         proof = self._proof
         write_all_pieces(segment.limits, segment.state, segment.plan, proof)
-        kept = first_leaving(self._table, self._rows, proof.lengths, proof.c, SHORTEST_INTERVAL_S,
-                             self._least, proof.intervals, self._work)[0] == NO_SEGMENT
+        segment, _ = first_leaving(self._table, self._rows, (proof.lengths, proof.c),
+                                   SHORTEST_INTERVAL_S, self._least, proof.intervals, self._work)
+        kept = segment == NO_SEGMENT
         self.pace = min(self.pace * FASTER_SHARE, 1.0) if kept \
             else max(self.pace * SLOWER_SHARE, MIN_PACE)
         return kept

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from ik_node.model.user_files.joint_limits_file import with_joint_limits
 from ik_node.motion import detour
 from ik_node.motion.change.monitor import MonitorOptions
 from ik_node.motion.change.thinning import for_controller, levers_of, require_max_points
+from ik_node.motion.direct.point_to_point import require_free
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
@@ -119,7 +121,8 @@ class ArmsRobot:
         """Return a trajectory with as many points as each controller takes."""
         reach = max(map(self.tree.reach, self.tree.tip_links))
         return for_controller(trajectory, self.max_points, levers_of(self.tree, reach),
-                              PathOptions().least_deviation, limits, self.collisions, ramp)
+                              PathOptions().least_deviation, limits,
+                              None if ramp else partial(require_free, self.collisions))
 
 
 def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:

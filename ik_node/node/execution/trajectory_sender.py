@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -21,7 +22,11 @@ from ik_node.motion.change.active_trajectory import (
 )
 from ik_node.motion.change.thinning import for_controller, levers_of
 from ik_node.motion.constrained_motion import require_kept
-from ik_node.motion.direct.point_to_point import LEAD_POINT_SPACING_S, StartState
+from ik_node.motion.direct.point_to_point import (
+    LEAD_POINT_SPACING_S,
+    require_free,
+    StartState,
+)
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.trajectory.validate import validate
@@ -93,9 +98,8 @@ class TrajectorySender:
         settings, chain = robot.settings, robot.chain
         trajectory = for_controller(
             trajectory, settings.controller_max_points, levers_of(chain, chain.reach),
-            THINNING_SHARE * settings.paths.least_deviation, limits, settings.solver.collisions,
-            ramp=task is None, require=lambda fewer: require_kept(
-                chain, () if task is None else task.plan.constraints, fewer))
+            THINNING_SHARE * settings.paths.least_deviation, limits,
+            None if task is None else partial(_require, robot, task))
         if start_state.backdating:
             begin = at.now - start_state.backdating
             stamp = at.stamp - round(1e9 * start_state.backdating)
@@ -200,3 +204,9 @@ class TrajectorySender:
             'the arm does not brake: the controller has not got the ramp to rest. Another one '
             'begins where the arm is measured')
         return True
+
+
+def _require(robot: Robot, task: GoalTask, trajectory: Trajectory) -> None:
+    """Raise a TrajectoryError if a trajectory would collide, or leaves a path constraint."""
+    require_free(robot.settings.solver.collisions, trajectory)
+    require_kept(robot.chain, task.plan.constraints, trajectory)
