@@ -21,8 +21,8 @@ from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.constrained.rows import (
     constraint_rows,
     constraint_work,
-    most_outside,
     write_gradient,
+    write_values,
 )
 
 SPACES = 'ProjectedStateSpace', 'AtlasStateSpace'
@@ -31,7 +31,8 @@ SPACES = 'ProjectedStateSpace', 'AtlasStateSpace'
 @compiled
 def write_outside(table, rows, q, out, work):
     """Write how far outside each row is at q (n,), 0 inside, into (r,)."""
-    most_outside(rows, table, q, work)
+    joint_frames(table, q, work.frames)
+    write_values(rows, work.frames[-1], work)
     for j in range(out.shape[0]):
         out[j] = max(work.values[j], 0.0)
 

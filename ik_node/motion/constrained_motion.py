@@ -22,7 +22,12 @@ from ik_node.collision.search.path_search import SearchLimits
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.kernels import tip_poses
 from ik_node.model.chain import Chain
-from ik_node.motion.constrained.constraint import described_excess, PathConstraint, SLACK
+from ik_node.motion.constrained.constraint import (
+    described_excess,
+    most_excess,
+    PathConstraint,
+    SLACK,
+)
 from ik_node.motion.constrained.proof import certify_constraints
 from ik_node.motion.constrained.rows import (
     constraint_rows,
@@ -102,7 +107,7 @@ def plan_constrained(chain: Chain, model: CollisionModel | None,
         raise ConstraintError('a motion within path constraints needs a constraint and a goal')
     kept = goals[_values(chain, constraints, goals).max(axis=1) <= SLACK]
     if not len(kept):
-        require_within(chain, constraints, goals[0], limits, 'the goal')
+        raise _outside_error(chain, constraints, goals[0], limits, 'the goal')
     if model is not None:
         free = kept[model.check_many(kept)]
         if not len(free):
@@ -151,13 +156,6 @@ def _values(chain: Chain, constraints: Sequence[PathConstraint], Q: np.ndarray) 
     outside(chain.table, rows, np.array(Q, dtype=float), values,
             constraint_work(rows, chain.table, chain.n))
     return values
-
-
-def excess_at(chain: Chain, constraints: Sequence[PathConstraint],
-              q: np.ndarray) -> tuple[str, float]:
-    """Return what is farthest outside at q (n,), and by how much (m or rad; below 0 = inside)."""
-    T = forward_kinematics(chain, q)
-    return max((each.excess(T) for each in constraints), key=lambda each: each[1])
 
 
 def require_kept(chain: Chain, constraints: Sequence[PathConstraint],
@@ -218,12 +216,16 @@ def require_within(chain: Chain, constraints: Sequence[PathConstraint], q: np.nd
         With by how much it is outside, and the nearest pose within.
 
     """
-    excess = excess_at(chain, constraints, q)
-    if excess[1] <= SLACK:
-        return
+    if most_excess(constraints, forward_kinematics(chain, q))[1] > SLACK:
+        raise _outside_error(chain, constraints, q, limits, what)
+
+
+def _outside_error(chain: Chain, constraints: Sequence[PathConstraint], q: np.ndarray,
+                   limits: MotionLimits, what: str) -> ConstraintError:
     nearest = nearest_kept(chain, constraints, q, limits)
-    raise ConstraintError(
-        f'{what} is outside of the path constraint: {described_excess(*excess)}; ' + (
+    excess = described_excess(*most_excess(constraints, forward_kinematics(chain, q)))
+    return ConstraintError(
+        f'{what} is outside of the path constraint: {excess}; ' + (
             'no posture near it is within' if nearest is None else
             'the nearest pose within is ' + _pose_words(forward_kinematics(chain, nearest))))
 
@@ -240,15 +242,15 @@ def _ways(chain: Chain, model: CollisionModel | None, constraints: Sequence[Path
           goes_on: Callable[[], bool]) -> Iterator[np.ndarray]:
     """Yield ways (k, n) to one of the goals: short ones as they are found, then longer ones."""
     begin, longer = q_start, list[tuple[float, int, np.ndarray]]()
-    if excess_at(chain, constraints, q_start)[1] > SLACK:
+    beyond = _values(chain, constraints, q_start[None])[0] > SLACK
+    if beyond.any():
         found = nearest_kept(chain, constraints, q_start, limits)
-        if found is None:
-            require_within(chain, constraints, q_start, limits, 'the start')
-        elif model is not None and not model.check_many(found[None])[0]:
+        if found is None or (beyond & ~constraint_rows(constraints).comes_in).any():
+            raise _outside_error(chain, constraints, q_start, limits, 'the start')
+        if model is not None and not model.check_many(found[None])[0]:
             raise ConstraintError('the start is outside of the path constraint, and in the '
                                   f'nearest posture within it {model.describe(found)}')
-        else:
-            begin = found
+        begin = found
     for seed in range(MAX_SEARCHES):
         way = find_constrained_path(
             chain, model, constraints, begin, goals, _inner_limits(limits),
@@ -333,13 +335,12 @@ def _timed(chain: Chain, nodes: np.ndarray, limits: MotionLimits, period: float)
 
 def some_constraint(chain: Chain) -> PathConstraint:
     """Return a constraint that a chain keeps in the middle of its limits."""
-    q = np.clip(chain.middle, chain.lower, chain.upper)
-    return PathConstraint(forward_kinematics(chain, q), position=(0.1,) * 3)
+    return PathConstraint(forward_kinematics(chain, chain.middle), position=(0.1,) * 3)
 
 
 def warm_up(chain: Chain, model: CollisionModel | None, limits: MotionLimits) -> None:
     """Load or compile all kernels of :func:`plan_constrained`, so that the first is not late."""
-    q, constraint = np.clip(chain.middle, chain.lower, chain.upper), some_constraint(chain)
+    q, constraint = chain.middle, some_constraint(chain)
     start = StartState.from_state(MotionState.at_rest(q))
     trajectory = plan_point_to_point(chain.joint_names, start, q, limits, 0.1, chain)
     require_kept(chain, [constraint], trajectory)

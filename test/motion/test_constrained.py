@@ -543,6 +543,8 @@ def test_successive_rotations_are_not_entered_from_outside():
         c[0, 0], c[1, 0, 5] = q + [0.0, 0.0, 0.0, 0.0, 0.0, angle, 0.0], change
         assert (certify_constraints(chain, [constraint], np.zeros(1), np.ones(1), c, False)
                 is None) == kept
+    with pytest.raises(ConstraintError, match='the start is outside of the path constraint'):
+        planned(chain, None, [constraint], q + 0.5 * np.eye(7)[5], q)
 
 
 def test_a_goal_with_free_axes_is_reached_within():

@@ -213,7 +213,7 @@ class NearPairs(NamedTuple):
 
     count: np.ndarray      # (1,) int, how many there are; the rest of each array is not used
     numbers: np.ndarray    # (R,) int, of the pairs in the collision model
-    gaps: np.ndarray       # (R,), how much nearer they may come (m); ascending
+    gaps: np.ndarray       # (R,), how much nearer they may come (m)
     gradients: np.ndarray  # (R, n), of their distances, m per unit of q
     approach: np.ndarray   # (R,), how fast each pair may come nearer (m/s)
     responses: np.ndarray  # (R, n), change of the joint rates by a unit of each multiplier

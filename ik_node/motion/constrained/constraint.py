@@ -142,6 +142,13 @@ class PathConstraint:
         return max(values, key=lambda each: each[1])
 
 
+def most_excess(constraints: Sequence[PathConstraint], T_base_tip: np.ndarray) \
+        -> tuple[str, float]:
+    """Return as :meth:`PathConstraint.excess`, of several constraints."""
+    return max((each.excess(T_base_tip) for each in constraints), key=lambda each: each[1],
+               default=('', -inf))
+
+
 def described_excess(what: str, excess: float) -> str:
     """Return by how much (m or rad) something is outside, in words."""
     return f'{what} is outside by ' + (f'{1e3 * excess:.4g} mm' if 'position' in what

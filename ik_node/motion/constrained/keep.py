@@ -43,7 +43,7 @@ class Keep:
     Raises
     ------
     ConstraintError
-        If a value cannot be used; what depends on frames, in :meth:`constraint`.
+        If a value cannot be used; what depends on frames, in :meth:`constraints`.
 
     """
 
@@ -130,11 +130,10 @@ class Keep:
             raise ConstraintError(f'a pose of what is kept cannot be used: {error}') from None
         found = []
         if self.upright != inf:
-            up = np.asarray(self.along, dtype=float)
-            level = PathConstraint.upright(self.upright, self.axis or UP, up)
-            axis = self.axis or _nearest_axis(T_base_tip[:3, :3].T @ T_base_frame[:3, :3] @ up)
-            found.append(PathConstraint.upright(
-                level.tilt, axis, T_base_frame[:3, :3] @ up))
+            PathConstraint.upright(self.upright, self.axis or UP, self.along)  # as they are given
+            up = T_base_frame[:3, :3] @ self.along
+            axis = self.axis or _nearest_axis(T_base_tip[:3, :3].T @ up)
+            found.append(PathConstraint.upright(self.upright, axis, up))
         if self._has_region or not found:
             found.append(PathConstraint(
                 T_base_frame @ T_frame_middle, self.position, self.rotation, self.angles,
@@ -145,7 +144,7 @@ class Keep:
 
 def upright(tilt: float, axis: Sequence[float] = (), along: Sequence[float] = UP,
             frame: str = '') -> Keep:
-    """Return that the tool stays within a tilt, rad; see the fields of :class:`Keep`."""
+    """Return a Keep that holds the tool level within `tilt` (rad); see its fields."""
     return Keep(tilt, tuple(axis), tuple(along), frame=frame)
 
 

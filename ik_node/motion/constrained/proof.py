@@ -32,7 +32,12 @@ from ik_node.collision.distances.certificate import (
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.kernels import compiled, inner, jacobian_columns, joint_frames
 from ik_node.model.chain import Chain
-from ik_node.motion.constrained.constraint import described_excess, PathConstraint, SLACK
+from ik_node.motion.constrained.constraint import (
+    described_excess,
+    most_excess,
+    PathConstraint,
+    SLACK,
+)
 from ik_node.motion.constrained.rows import (
     across,
     apart,
@@ -96,8 +101,7 @@ def certify_constraints(chain: Chain, constraints: Sequence[PathConstraint], beg
     if kept:
         segment, t = len(lengths) - 1, float(lengths[-1])
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
-    T = forward_kinematics(chain, q)
-    what, most = max((each.excess(T) for each in constraints), key=lambda each: each[1])
+    what, most = most_excess(constraints, forward_kinematics(chain, q))
     if kept and (not ends_within or most <= SLACK):
         return None
     return Leaving(float(begins[segment]) + t, described_excess(what, most) if most > 0.0

@@ -30,6 +30,7 @@ from ik_node.motion.constrained.constraint import (
     SLACK,
     WIDEST_PITCH,
 )
+from ik_node.solver.descent.damped import factorise_and_solve
 
 LINEAR_ROW, TILT_ROW, ROTATION_ROW, DISTANCE_ROW = 0, 1, 2, 3
 INSET_SHARE = 0.1          # of a half-width, by which planned postures stay inside
@@ -303,17 +304,6 @@ def write_gradient(rows, j, work, gradient):
 
 
 @inner
-def most_outside(rows, table, q, work):
-    """Return the largest value (m, rad) of a row above its bound at q (n,)."""
-    joint_frames(table, q, work.frames)
-    write_values(rows, work.frames[-1], work)
-    most = -inf
-    for j in range(work.values.shape[0]):
-        most = max(most, work.values[j])
-    return most
-
-
-@inner
 def project(table, rows, lower, upper, q, work):
     """
     Move q (n,) to a posture near it that keeps all rows, by most of their insets.
@@ -372,7 +362,7 @@ def project(table, rows, lower, upper, q, work):
 
 @inner
 def solve_step(count, work):
-    """Write the damped least-squares step (n,) of the first `count` gradients and their lacks."""
+    """Write the damped least-squares step of the first `count` gradients; False without one."""
     A, b, n = work.matrix, work.vector, work.step.shape[0]
     most = 0.0
     for i in range(count):
@@ -380,26 +370,14 @@ def solve_step(count, work):
             value = 0.0
             for k in range(n):
                 value += work.gradients[i, k] * work.gradients[j, k]
-            A[i, j] = value
+            A[j, i] = value
         most = max(most, A[i, i])
     if most <= 1e-12:
         return False
-    # Cholesky in place; then forward and backward.
     for i in range(count):
         A[i, i] += DAMPING_SHARE * most
-        for j in range(i + 1):
-            value = A[i, j]
-            for k in range(j):
-                value -= A[i, k] * A[j, k]
-            A[i, j] = sqrt(max(value, 1e-12 * most)) if i == j else value / A[j, j]
-    for i in range(count):
-        for k in range(i):
-            b[i] -= A[i, k] * b[k]
-        b[i] /= A[i, i]
-    for i in range(count - 1, -1, -1):
-        for k in range(i + 1, count):
-            b[i] -= A[k, i] * b[k]
-        b[i] /= A[i, i]
+    if not factorise_and_solve(A, b, count):
+        return False
     for k in range(n):
         work.step[k] = 0.0
         for i in range(count):
@@ -425,5 +403,6 @@ def project_all(table, rows, lower, upper, insets, Q, work):
 def outside(table, rows, Q, values, work):
     """Write how far each row is above its bound in postures Q (N, n), (N, r)."""
     for k in range(Q.shape[0]):
-        most_outside(rows, table, Q[k], work)
+        joint_frames(table, Q[k], work.frames)
+        write_values(rows, work.frames[-1], work)
         copy(work.values, values[k])

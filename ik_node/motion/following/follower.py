@@ -108,7 +108,6 @@ class Follower:
                  constraints: Sequence[PathConstraint] = ()) -> None:
         self.chain, self.options, self._collisions = chain, options, collisions
         self._constraints = tuple(constraints)
-        self._keeper = ConstraintGuard(chain, constraints) if constraints else None
         limits.require_positive()
         bias = one_per_joint(chain, options.bias, 'the bias')
         if (bias < 0.0).any():
@@ -135,7 +134,8 @@ class Follower:
         self._ramp_model = self._jog_model._replace(bias=np.zeros(chain.n))
         self._work = rates_work(chain.n, len(chain.table) - 1)
         self._course = course_work(chain.n)
-        self._near = near_pairs(chain.n, self._keeper.count if self._keeper else 0)
+        self._near = near_pairs(chain.n, ConstraintGuard(chain, constraints).count
+                                if constraints else 0)
         self._report = CycleReport()  # of the last cycle
         self._jog, self._ramp = (
             JogCommands(options.timeout, options.gain, options.metres_per_radian,
@@ -146,7 +146,7 @@ class Follower:
 
     def _compile(self) -> None:
         """Compile or load all kernels before the first cycle, once per process."""
-        guarded = self._collisions is not None, self._keeper is not None
+        guarded = self._collisions is not None, bool(self._constraints)
         if guarded in self._compiled:
             return
         self._poses = PoseStream(self.options.timeout, self.options.memory)

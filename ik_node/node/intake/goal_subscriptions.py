@@ -81,15 +81,15 @@ class GoalSubscriptions:
         self._subscriptions: dict[Subscription, tuple[str, ReadGoal]] = {}
         for kind in GOAL_KINDS:
             if not kind.streamed:
-                self._listen(kind, starter.begin.get(kind.name, refusing))
+                self._listen(kind)
 
     # ---- from the middleware ------------------------------------------------
 
-    def _listen(self, kind: GoalKind, begin: BeginGoal) -> None:
-        message_type = message_class(kind.message)
-        read = read_kept(self._starter.begin) if kind.name == KEPT_KIND \
-            else read_if_short(message_type, begin) if kind.may_be_long \
-            else lambda message: (message, begin)
+    def _listen(self, kind: GoalKind) -> None:
+        message_type, begin = message_class(kind.message), self._starter.begin
+        read = read_kept(begin) if kind.name == KEPT_KIND \
+            else read_if_short(message_type, begin[kind.name]) if kind.may_be_long \
+            else lambda message: (message, begin[kind.name])
 
         def on_message(data: Any, info: MessageInfo) -> None:
             self._take(kind.name, info, read(data))

@@ -21,8 +21,7 @@ from std_srvs.srv import Trigger
 
 from ik_node.base.errors import GoalError, IkNodeError, Reason
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.motion.constrained.constraint import described_excess, SLACK
-from ik_node.motion.constrained_motion import excess_at
+from ik_node.motion.constrained.constraint import described_excess, most_excess, SLACK
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.posture_report import PostureReport, postures_of, report_posture
 from ik_node.motion.trajectory.trajectory import Trajectory
@@ -129,7 +128,7 @@ class Preview:
         self._conversion.keep(plan, robot)
         constraints = plan.constraints_from(forward_kinematics(
             robot.chain, self._arm.measured(robot).q)) if plan.is_constrained else ()
-        what, excess = excess_at(robot.chain, constraints, q) if constraints else ('', 0.0)
+        what, excess = most_excess(constraints, forward_kinematics(robot.chain, q))
         return f'the goal is outside of the path constraint: {described_excess(what, excess)}' \
             if excess > SLACK else ''
 
