@@ -12,8 +12,9 @@ Each FOLDER is one of VAMP's repository, ``resources/panda`` or ``ur5``, as for
 goal and on the way, in scenes of MotionBenchMaker and in free space.  All planners have the same
 kinematics and the same check of a posture.  Times are processor times of this thread: ours of
 search, shortening, rounding, timing and proof, OMPL's of search and simplification.  A problem is
-valid if one of the planners solves it.  Each of our motions is judged: its tilt by Pinocchio each
-millisecond, collisions by the raw meshes in coal.  ``--make`` makes the problems again.
+valid if one of the planners solves it.  To a pose, any posture with the tip there is the goal, the
+same for all planners.  Each of our motions is judged: its tilt by Pinocchio each millisecond,
+collisions by the raw meshes in coal.  ``--make`` makes the problems again.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from benchmarks.collision.problems import Problem, ProblemRobot
 from benchmarks.constraints import ompl_spaces
 from benchmarks.constraints.problems import (
     free_problems,
+    goals_at_pose,
     KEPT_COUNT,
     level,
     limits_of,
@@ -74,13 +76,13 @@ class Found:
         self.judged += other.judged
 
 
-def planned(robot: ProblemRobot, model: CollisionModel, problem: Problem,
+def planned(robot: ProblemRobot, model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
             seconds: float) -> Trajectory:
-    """Return our motion that solves a problem."""
+    """Return our motion from a posture (n,) to one of several (g, n)."""
     return plan_constrained(
         robot.chain, model, [level(robot.name)],
-        StartState.from_state(MotionState.at_rest(problem.q_start)), problem.q_goal[None],
-        limits_of(robot), PERIOD_S, for_seconds(seconds))
+        StartState.from_state(MotionState.at_rest(q_start)), goals, limits_of(robot), PERIOD_S,
+        for_seconds(seconds))
 
 
 def largest_excess(robot: ProblemRobot, trajectory: Trajectory) -> float:
@@ -106,14 +108,19 @@ def largest_excess(robot: ProblemRobot, trajectory: Trajectory) -> float:
 
 
 def measured(robot: ProblemRobot, those: Iterable[Problem], options: argparse.Namespace,
-             ompl_count: int) -> Found:
-    """Return what was found for problems, of which OMPL is given the first."""
+             ompl_count: int, to_pose: bool = False) -> Found:
+    """
+    Return what was found for problems, of which OMPL is given the first.
+
+    To a pose, any posture with the tip there is the goal, else the one of the problem.
+    """
     found = Found()
     for number, problem in enumerate(those):
         model, ways = robot.model.with_objects(problem.scene.bodies, MARGIN_M), {}
+        goals = goals_at_pose(robot, model, problem) if to_pose else problem.q_goal[None]
         begin = thread_time()
         try:
-            trajectory = planned(robot, model, problem, options.seconds)
+            trajectory = planned(robot, model, problem.q_start, goals, options.seconds)
         except TrajectoryError as error:
             print(f'    {problem.name}: {error}', flush=True)
             ways[OURS] = None
@@ -129,7 +136,7 @@ def measured(robot: ProblemRobot, those: Iterable[Problem], options: argparse.Na
             ways[space] = ompl_spaces.plan(
                 space, robot.chain, [level(robot.name)],
                 lambda q, model=model: bool(model.check_many(q[None])[0]),
-                problem.q_start, problem.q_goal, options.seconds)
+                problem.q_start, goals, options.seconds)
         found.ways.append(ways)
         if options.each:
             print(f'    {problem.name}: ' + '; '.join(
@@ -165,7 +172,8 @@ def rows(name: str, found: Found) -> list[str]:
 def measure(folder: Path, options: argparse.Namespace) -> None:
     """Print the table of an arm."""
     robot, every = ProblemRobot(folder), Found()
-    planned(robot, robot.model, next(problems(robot, SETS[0], 1)), options.seconds)  # compiles
+    first = next(problems(robot, SETS[0], 1))
+    planned(robot, robot.model, first.q_start, first.q_goal[None], options.seconds)  # compiles
     print(f'{robot.name}\n\n| scene | planner | solved of valid | median, ms | 95 %, ms | most, '
           'ms | length, rad | ours to theirs | ours is faster |\n' + '|---' * 9 + '|', flush=True)
     for name in options.sets:
@@ -173,9 +181,11 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
         print(*rows(name, found), sep='\n', flush=True)
         every.add(found)
     print(*rows('**all**', every), sep='\n', flush=True)
-    found = measured(robot, free_problems(robot, options.free), options, options.ompl_free)
-    print(*rows('free space', found), sep='\n', flush=True)
-    every.add(found)
+    for name, to_pose in (('free space', False), ('free space, to poses', True)):
+        found = measured(robot, free_problems(robot, options.free), options, options.ompl_free,
+                         to_pose)
+        print(*rows(name, found), sep='\n', flush=True)
+        every.add(found)
     print(f'\nOf {sum(bool(ways[OURS]) for ways in every.ways)} motions the tilt is at most '
           f'{every.excess:.1e} rad above the bound, and {every.touching} of {every.judged:,} '
           'postures collide.', flush=True)

@@ -72,7 +72,7 @@ class Outside(base.Constraint):  # type: ignore[misc]
 
 
 def plan(space_name: str, chain: Chain, constraints: Sequence[PathConstraint],
-         is_free: Callable[[np.ndarray], bool], q_start: np.ndarray, q_goal: np.ndarray,
+         is_free: Callable[[np.ndarray], bool], q_start: np.ndarray, goals: np.ndarray,
          seconds: float) -> tuple[float, float] | None:
     """
     Plan and simplify with OMPL.
@@ -83,6 +83,8 @@ def plan(space_name: str, chain: Chain, constraints: Sequence[PathConstraint],
         One of SPACES.
     is_free : callable
         Returns whether a posture (n,) is free.
+    goals : (g, n) array
+        Any of which is to be reached.
     seconds : float
         Of this thread, for all.
 
@@ -107,13 +109,17 @@ def plan(space_name: str, chain: Chain, constraints: Sequence[PathConstraint],
     setup = geometric.SimpleSetup(information)
     setup.setStateValidityChecker(lambda state: is_free(np.array([state[k] for k in range(n)])))
     ends = []
-    for q in (q_start, q_goal):
+    for q in (q_start, *goals):
         state = information.allocState()
         state.copy(q.tolist())
         if hasattr(space, 'anchorChart'):
             space.anchorChart(state)
         ends.append(state)
-    setup.setStartAndGoalStates(*ends)
+    setup.setStartState(ends[0])
+    goal = base.GoalStates(information)
+    for state in ends[1:]:
+        goal.addState(state)
+    setup.setGoal(goal)
     setup.setPlanner(geometric.RRTConnect(information))
     over = base.PlannerTerminationCondition(lambda: thread_time() - begin > seconds)
     setup.solve(over)

@@ -17,6 +17,7 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.constrained_motion import nearest_kept
 from ik_node.motion.trajectory.limits import MotionLimits
+from ik_node.solver.solver import Solver
 
 FILE = Path(__file__).with_name('problems.json')
 SETS = ('table_pick', 'table_under_pick', 'bookshelf_small', 'bookshelf_tall', 'bookshelf_thin')
@@ -61,6 +62,15 @@ def level_posture(robot: ProblemRobot, model: CollisionModel, q: np.ndarray,
             if model.check_many(near[None])[0]:
                 return near
     return None
+
+
+def goals_at_pose(robot: ProblemRobot, model: CollisionModel, problem: Problem) -> np.ndarray:
+    """Return the free postures (g, n) with the tip where the goal has it, the nearest first."""
+    T = forward_kinematics(robot.chain, problem.q_goal)
+    found = np.array([problem.q_goal, *(
+        result.q for result in Solver(robot.chain).solve_all(T, problem.q_start))])
+    found = found[model.check_many(found)]
+    return found[np.argsort(np.abs(found - problem.q_start).max(axis=1))]
 
 
 def free_problems(robot: ProblemRobot, count: int) -> Iterator[Problem]:

@@ -30,6 +30,7 @@ from ik_node.collision.search.rrt_connect import (
     add_node,
     BLOCKED_NODE_RADIUS,
     enlarged,
+    FROM_GOAL,
     FROM_START,
     MAX_REJECTED,
     MIN_NODE_RADIUS,
@@ -149,8 +150,10 @@ def grow_constrained(space, trees, iterations, buffers):
     """Extend the trees until they meet; return whether they do, for some iterations at most."""
     sample, new, n = buffers[0], buffers[1], space.q.shape[0]
     edge, side, rejected = space.edge, FROM_START, 0
-    if trees.counts[FROM_START] == 1 and joined(space, trees, 1 - side, 0, new, buffers[2]):
-        return True
+    if trees.counts[FROM_START] == 1:
+        for goal in range(trees.counts[FROM_GOAL]):
+            if joined(space, trees, FROM_GOAL, goal, new, buffers[2]):
+                return True
     for _ in range(iterations):
         if trees.counts[side] > trees.counts[1 - side]:
             side = 1 - side
