@@ -9,6 +9,7 @@ From postures, lines and streams to timed trajectories.
     motion_remedies     What would make a refused path or sequence possible
     posture_report      What speaks for and against a posture that reaches a goal
     requests            All that the node asks of solver and planners, each with plan(solver)
+    together            Whether arms on motions of their own keep apart from each other
     tree_motion         One motion of all joints of a kinematic tree
     change/             A motion under way: joined, watched, stopped, paused, resumed
     constrained/        Path constraints: what they are, and whether they are kept

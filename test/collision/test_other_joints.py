@@ -98,6 +98,32 @@ def test_the_first_link_is_checked_against_another_arm():
                 and any('right' in link for link in pair.links)]
 
 
+def test_another_arm_that_stands_in_the_way_at_zero_is_checked():
+    """A bar whose joint is at 0 covers a ball that turns about itself; a cap lies on it always."""
+    def link(name, shape, at='0 0 0'):
+        return f'<link name="{name}"><collision><origin xyz="{at}"/><geometry>{shape}</geometry>' \
+            '</collision></link>'
+
+    def joint_of(name, parent, child, at):
+        return f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link=' \
+            f'"{child}"/><origin xyz="{at}"/><axis xyz="0 0 1"/><limit lower="-3" upper="3" ' \
+            'velocity="1" effort="1"/></joint>'
+
+    sphere, bar = '<sphere radius="0.1"/>', '<box size="0.8 0.02 0.02"/>'
+    tree = parse_urdf(
+        '<robot name="bar"><link name="base"/>' + link('ball', sphere) + link('lid', sphere)
+        + link('bar', bar, '0.4 0 0') + '<link name="tool"/>'
+        + joint_of('turn', 'base', 'ball', '0.5 0 0') + joint_of('more', 'ball', 'tool', '0 0 0')
+        + joint_of('swing', 'base', 'bar', '0 0 0') + joint_of('cap', 'base', 'lid', '0.5 0 0.05')
+        + '</robot>')
+    model = CollisionModel(make_chain(tree, 'base', 'tool'), tree, arm_bodies(tree).bodies)
+    left_out = {pair.links for pair in model.report if pair.reason}
+    assert left_out == {('ball', 'lid')}
+    assert not model.check_many(np.zeros((1, 2)))[0]
+    aside = model.with_others({'swing': OtherJoint(1.0)})
+    assert aside.check_many(np.zeros((1, 2)))[0]
+
+
 @pytest.mark.parametrize('tilt', [0.0, 0.3])
 def test_a_wheel_that_turns_stays_where_it_is(tilt):
     """Round parts on the axis need no room; others, and tilted ones, do."""

@@ -15,10 +15,10 @@ from ik_node.collision.bodies.parts import Body, ConvexPart
 GROUND_NAME = 'ground'
 
 
-def ground_body(height: float) -> Body:
-    """Return the ground at a height (m) in the base link."""
+def ground_body(height: float, link: str = '') -> Body:
+    """Return the ground at a height (m) in a link, '' for the base link."""
     T = pose(np.eye(3), np.array([0.0, 0.0, height]))
-    return Body(GROUND_NAME, '', (ConvexPart('plane', (), T, NO_VERTICES),))
+    return Body(GROUND_NAME, link, (ConvexPart('plane', (), T, NO_VERTICES),))
 
 
 def lowest_point(bodies: Iterable[Body], frames: Mapping[str, np.ndarray]) -> float:

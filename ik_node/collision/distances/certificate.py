@@ -44,6 +44,7 @@ CONTACT_TIME_S = 1e-3         # to within which the first contact is found
 LEAST_DOUBT_M = 2.5e-6        # a distance this little above the least counts as too near
 START_SLACK_M = 1e-5          # by which a pair that is too near at the start may come nearer
 NO_SEGMENT = -1
+NO_SLACK = np.empty((0, 0))   # of joints that are just where a motion has them
 PAIR_TOO_NEAR, INTERVAL_PROVED, INTERVAL_UNDECIDED = -1, 0, 1  # of an interval
 
 
@@ -124,7 +125,8 @@ def allowed_distances(model: CollisionModel, q: np.ndarray, work: CheckWork | No
 
 
 def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: np.ndarray,
-            allowed: np.ndarray | None = None, work: CheckWork | None = None) -> Contact | None:
+            allowed: np.ndarray | None = None, work: CheckWork | None = None,
+            slack: np.ndarray | None = None) -> Contact | None:
     """
     Prove that a trajectory keeps the margin of a model; None if it does.
 
@@ -140,6 +142,8 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
         begin.
     work : CheckWork, optional
         A workspace for the pairs of the model, in which the directions of pairs are kept.
+    slack : (k, n) array, optional
+        By how much more the joints may be elsewhere in each segment, rad or m.
 
     Returns
     -------
@@ -157,6 +161,7 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
     wanted = np.maximum(allowed, model.margins) if rises else allowed
     segment, t, k = first_contact(
         model.pairs_from(c[0, :1]), np.ascontiguousarray(lengths, dtype=float), c,
+        NO_SLACK if slack is None else slack,
         float(wanted.max()), allowed.copy() if rises else allowed, wanted, rises, LEAST_DOUBT_M,
         np.arange(len(model.pairs.blocks)), interval_work(c.shape[2]), work)
     if segment == NO_SEGMENT:
@@ -175,7 +180,8 @@ def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> Conta
 
 
 @compiled
-def first_contact(check, lengths, c, margin, least, wanted, rises, doubt, near, intervals, work):
+def first_contact(check, lengths, c, slack, margin, least, wanted, rises, doubt, near, intervals,
+                  work):
     """
     Find the first instant at which a pair of parts is too near.
 
@@ -184,6 +190,8 @@ def first_contact(check, lengths, c, margin, least, wanted, rises, doubt, near, 
     check : Pairs
     lengths : (k,) array
     c : (6, k, n) array
+    slack : (k, n) or (0, 0) array
+        As for :func:`certify`; none.
     margin : float
         The largest distance (m) that a pair must keep; not negative.
     least : (K,) array, changed
@@ -212,7 +220,7 @@ def first_contact(check, lengths, c, margin, least, wanted, rises, doubt, near, 
         if rises:
             left = all_blocks  # in a window it would not be seen when the pairs come apart
         elif segment % WINDOW_SEGMENTS == 0:
-            window_deviations(c, lengths, segment, q, motion, middle)
+            window_deviations(c, lengths, slack, segment, q, motion, middle)
             place_parts(check, q, work)
             left, _ = undecided_blocks(check, motion, margin, least, near, doubt, work)
             if left < 0:
@@ -229,6 +237,9 @@ def first_contact(check, lengths, c, margin, least, wanted, rises, doubt, near, 
                 t, h, candidates = stack[count, 0], stack[count, 1], int(stack[count, 2])
                 positions_at(c, segment, t, q)
                 deviations(c, segment, t, h, motion)
+                if slack.shape[0] > 0:
+                    for i in range(q.shape[0]):
+                        motion[1, i] += slack[segment, i]
                 place_parts(check, q, work)
                 undecided, k = undecided_blocks(check, motion, margin, least, near[:candidates],
                                                 doubt, work)
@@ -236,7 +247,9 @@ def first_contact(check, lengths, c, margin, least, wanted, rises, doubt, near, 
                     if rises:  # all that is left to be looked at is later
                         rises = raise_least(check, least, wanted, work)
                     continue
-                if undecided < 0 and h < CONTACT_TIME_S or count + 2 > stack.shape[0]:
+                # Shorter intervals would not decide more: the slack stays.
+                if h < CONTACT_TIME_S and (undecided < 0 or slack.shape[0] > 0) \
+                        or count + 2 > stack.shape[0]:
                     return segment, t, k
                 h *= 0.5
                 # The earlier half is looked at first.
@@ -334,7 +347,7 @@ def block_verdict(check, motion, margin, least, block, doubt, work):
 
 
 @inner
-def window_deviations(c, lengths, first, q, motion, middle):
+def window_deviations(c, lengths, slack, first, q, motion, middle):
     """
     Write positions amid WINDOW_SEGMENTS segments, and by how much each joint leaves them there.
 
@@ -348,8 +361,10 @@ def window_deviations(c, lengths, first, q, motion, middle):
         h = 0.5 * lengths[segment]
         positions_at(c, segment, h, middle)
         for i in range(q.shape[0]):
-            motion[1, i] = max(motion[1, i], abs(middle[i] - q[i])
-                               + deviation_of(c, segment, i, h, h)[1])
+            away = abs(middle[i] - q[i]) + deviation_of(c, segment, i, h, h)[1]
+            if slack.shape[0] > 0:
+                away += slack[segment, i]
+            motion[1, i] = max(motion[1, i], away)
 
 
 @inner

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, takewhile
 
 import numpy as np
@@ -49,6 +50,7 @@ ADJACENT_REASON = 'one joint connects them'
 DISABLED_REASON = 'disabled'
 SAMPLED_POSTURES = 300
 SAMPLE_SEED = 0
+OTHER_SAMPLES = 4           # of where joints beside the arm are, for links that they carry
 CONTACT_SHARE = 0.5         # of these, in which a pair of links is in contact that is left out
 FAR_ENOUGH_M = 0.05         # beyond it the distance of two links does not matter
 MAX_DEPTHS = 32             # pairs whose depth is computed: in about 5 ms
@@ -180,6 +182,8 @@ class CollisionModel:
             'a joint without a known position carries it' if link in known
             else 'no body of it is given') for link in tree.links if link in with_geometry
             and (link in faults or link not in placed)}, len(with_geometry))
+        # Whether bodies in two frames are checked against each other.
+        self._counts: Callable[[str, str], bool] | None = None
         self.other_joints = other_joints_of(tree, chain, [body.frame for body in self.bodies])
         self._found_report, self._found_pairs = self._pairs_of_links()
         self._disable(disabled_pairs)
@@ -275,6 +279,46 @@ class CollisionModel:
         other = object.__new__(CollisionModel)
         other.__dict__.update(self.__dict__)
         other._place_links(others)
+        other._set_objects(self.objects, self.touch_links)
+        return other
+
+    def without(self, joints: Collection[str]) -> CollisionModel:
+        """Return the model without what some of the joints beside the chain carry."""
+        def counts(*frames: str) -> bool:
+            return all(joint.name not in joints for frame in frames
+                       for joint, _ in carriers_of(self._tree, self.chain, frame))
+
+        return self._of_pairs(counts)
+
+    def between(self, groups: Sequence[Collection[str]]) -> CollisionModel:
+        """
+        Return the model of what joints of different groups move against each other alone.
+
+        Parameters
+        ----------
+        groups : sequence of collection of str
+            Names of the joints of each arm, of those of the chain or tree.
+
+        """
+        group_of = {name: number for number, names in enumerate(groups) for name in names}
+        numbers = [group_of.get(name, -1) for name in self.chain.joint_names]
+        table, places = self._moving.table, self._moving.places
+
+        def joints_of(frame: str) -> set[int]:
+            carried = places[frame][0]
+            return {int(table[each - 1, 13]) for each in (carried, *self._carriers(carried))
+                    if each > 0 and table[each - 1, 14] != 0.0} if carried > 0 else set()
+
+        def counts(one: str, other: str) -> bool:
+            return len({numbers[k] for k in joints_of(one) ^ joints_of(other)} - {-1}) > 1
+
+        return self._of_pairs(counts)
+
+    def _of_pairs(self, counts: Callable[[str, str], bool]) -> CollisionModel:
+        """Return the model of the pairs for the links or frames of which `counts` is true."""
+        other = object.__new__(CollisionModel)
+        other.__dict__.update(self.__dict__)
+        other._counts = lru_cache(None)(counts)
         other._set_objects(self.objects, self.touch_links)
         return other
 
@@ -506,6 +550,10 @@ class CollisionModel:
             for i in takewhile(j.__gt__, apart[placed[j][0]])
             if every[i].name not in touch_links.get(every[j].name, ())
             and every[j].name not in touch_links.get(every[i].name, ()))]
+        if self._counts is not None:
+            base = self.chain.base_link
+            pairs = [(i, j) for i, j in pairs
+                     if self._counts(every[i].frame or base, every[j].frame or base)]
         table = [(a, b) for i, j in pairs for a in parts.get(i, ()) for b in parts.get(j, ())]
         # The links on one moving frame are rigid; an object may be large, and stays apart.
         keys = [('frame', placed[owner][0]) if owner < count and placed[owner][0] > 0 else owner
@@ -566,10 +614,34 @@ class CollisionModel:
         contacts = self._sample(kept)
         often = {pair: count for pair, count in contacts.items()
                  if count >= CONTACT_SHARE * SAMPLED_POSTURES}
+        often = self._wherever_others_are(often)
         report += [PairReport((self.bodies[i].name, self.bodies[j].name),
                               f'in contact in {often[i, j]} of {SAMPLED_POSTURES} postures'
                               if (i, j) in often else '') for i, j in kept]
         return tuple(report), [pair for pair in kept if pair not in often]
+
+    def _wherever_others_are(self, often: dict[tuple[int, int], int]) \
+            -> dict[tuple[int, int], int]:
+        """Return the pairs that are in contact as often with joints beside the chain elsewhere."""
+        beside = [pair for pair in often if any(carriers_of(
+            self._tree, self.chain, self.bodies[k].frame) for k in pair)]
+        if not beside:
+            return often
+        others, random = self.others, np.random.default_rng(SAMPLE_SEED)
+        joints = {joint.name: joint for joint in self._tree.joints}
+        usual = self._usual
+        for _ in range(OTHER_SAMPLES):
+            self._place_links({name: OtherJoint(float(random.uniform(
+                max(joints[name].lower, -np.pi), min(joints[name].upper, np.pi))))
+                for name in self.other_joints})
+            contacts = self._sample(beside)
+            beside = [pair for pair in beside
+                      if contacts.get(pair, 0) >= CONTACT_SHARE * SAMPLED_POSTURES]
+            usual |= {pair: value for pair, value in self._usual.items() if pair not in beside}
+        self._place_links(others)
+        self._usual = usual
+        return {pair: count for pair, count in often.items() if pair in beside or not any(
+            carriers_of(self._tree, self.chain, self.bodies[k].frame) for k in pair)}
 
     def _carrier(self, frame: int) -> int:
         """Return the moving frame that carries another, 0 = base; -1 of the base."""

@@ -134,6 +134,11 @@ class Scene:
                                  + did_you_mean(base_link, self._links))
 
     @property
+    def base_link(self) -> str:
+        """Return the link that stands for '' as a frame."""
+        return self._base_link
+
+    @property
     def snapshot(self) -> SceneSnapshot:
         """Return the scene as it is now."""
         if self._snapshot is None:

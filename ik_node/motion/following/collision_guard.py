@@ -28,6 +28,7 @@ from ik_node.collision.distances.certificate import (
     IntervalWork,
     LEAST_DOUBT_M,
     NO_SEGMENT,
+    NO_SLACK,
     START_SLACK_M,
 )
 from ik_node.collision.distances.check import (
@@ -246,8 +247,8 @@ class CollisionGuard:
         write_all_pieces(segment.limits, state, segment.plan, proof)
         unproved_blocks(pairs, segment.limits, state, segment.plan, self._allowed, proof,
                         self._work)
-        first_contact(pairs, proof.lengths, proof.c, 0.0, self._least, self._least, False,
-                      STREAM_DOUBT_M, proof.near[:0], proof.intervals, self._work)
+        first_contact(pairs, proof.lengths, proof.c, NO_SLACK, 0.0, self._least, self._least,
+                      False, STREAM_DOUBT_M, proof.near[:0], proof.intervals, self._work)
         self._require(self._allowed)
 
     def look(self, q: np.ndarray) -> None:
@@ -298,7 +299,7 @@ class CollisionGuard:
         if left == 0:
             return None
         self._least[:] = self._allowed
-        found = first_contact(pairs, proof.lengths, proof.c, self._farthest, self._least,
+        found = first_contact(pairs, proof.lengths, proof.c, NO_SLACK, self._farthest, self._least,
                               self._least, False, LEAST_DOUBT_M if self._eased else STREAM_DOUBT_M,
                               proof.near[:left], proof.intervals, self._work)
         if found[0] == NO_SEGMENT:
