@@ -52,6 +52,7 @@ from ik_node.node.state.clocks import CallbackDelay, StampCheck, TimeJumps
 from ik_node.node.state.duplicate_names import DuplicateNames
 from ik_node.node.state.frames import Frames
 from ik_node.node.state.named_poses import PoseSaver, PoseTable, SemanticDescription, ToolList
+from ik_node.node.state.team import Alone
 from ik_node.node.stream.jog import Jog
 from ik_node.node.stream.stream import Stream
 from ik_node.ros.description import Description
@@ -80,11 +81,14 @@ class Components:
         All parameters of IK_NODE.
     active_flag : ActiveFlag
         While it is not set, goals are refused.
+    seat : Alone
+        What other arms of the robot do.
 
     """
 
-    def __init__(self, node: Node, values: Mapping[str, Any], active_flag: ActiveFlag) -> None:
-        self._node = node
+    def __init__(self, node: Node, values: Mapping[str, Any], active_flag: ActiveFlag,
+                 seat: Alone) -> None:
+        self._node, self._seat = node, seat
         self._values, self._options = values, start_options(values)
         options, prefix = self._options, self._options.frame_prefix
         slot = self._robot_slot = RobotSlot(lambda: self._description.complaint)
@@ -104,7 +108,8 @@ class Components:
         delay = CallbackDelay(node, self._clock_jumps.sample)
         stamps = StampCheck(node, delay, self._clock_jumps)
         self._arm = ArmState(node, slot, options, delay, self._clock_jumps)
-        others = OtherJoints(node, self._arm.joints, options.collision_other_joints)
+        others = OtherJoints(node, self._arm.joints, options.collision_other_joints, seat)
+        seat.join(slot, self._arm)
         # Goals, from arrival to answer.
         display = Display(node, slot, self._arm, prefix)
         self._recorder = Recorder(node, slot, lambda: self._values)
@@ -113,8 +118,8 @@ class Components:
             slot.not_checked, (display.on_answer, self._recorder.on_answer))
         conversion = GoalConversion(node, self._arm, frames)
         # Motions, from a plan to what the controller does.
-        sender = TrajectorySender(node, slot, self._arm, self._output)
-        moving = MotionContext(node, slot, self._arm, self._output, goals, sender)
+        sender = TrajectorySender(node, slot, self._arm, self._output, seat)
+        moving = MotionContext(node, slot, self._arm, self._output, goals, sender, seat)
         self._ramps = Ramps(moving)
         supervisor = Supervisor(moving, self._ramps)
         motion = Motion(moving, conversion, self._preparation, self._ramps, supervisor)
@@ -127,14 +132,14 @@ class Components:
         health = Health(context)
         starter = GoalStarter(self._arm, conversion, motion, self._named)
         self._intake = GoalSubscriptions(node, slot, starter, goals, stamps, health)
-        Stopping(node, goals, self._ramps, self._intake)
+        self.stopping = Stopping(node, goals, self._ramps, self._intake)
         node.create_service(Trigger, '~/home', self._on_home)
         self._stream = Stream(context)
         Jog(node, slot, conversion, goals, self._ramps, stamps, self._stream)
         services = SceneServices(frames, stamps, node.get_clock().clock_type,
                                  self._arm.joints.positions, options.mesh_paths)
         self._changes = SceneChanges(node, slot, services, self._ramps, self._with_scene,
-                                     self._scene_display.show, others)
+                                     self._scene_display.show, others, seat)
         self._scene_topics = SceneTopics(node, self._changes, health)
         offer_moveit(context, self._changes)
         MotionSequences(node, slot, conversion, goals, motion, self._ramps)
@@ -158,7 +163,7 @@ class Components:
             make_chain(tree, self._options.base_link, self._options.tip_link))
         with compilation_told(logger.info):
             tools = self._tools.read(tree, chain)
-            scene = load_scene(tree, chain, self._options, tools)
+            scene = load_scene(tree, chain, self._options, tools, self._seat.world_link)
             collisions = self._semantics.apply(
                 load_collisions(tree, chain, self._options, logger), tree)
             settings = make_settings(self._values, chain, collisions, scene, tools)
@@ -176,7 +181,8 @@ class Components:
         self._tools.show(robot)
         forget_garbage()
         self._preparation.begin(chain, settings)
-        for note in (*tree.notes, *ground_notes(settings)):
+        notes = ground_notes(settings) if scene.base_link == chain.base_link else []
+        for note in (*tree.notes, *notes):
             logger.warning(note)
         logger.info(
             f'{quote(tree.name)}: from {quote(chain.base_link)} to {quote(chain.tip_link)} by '

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 import traceback
 from typing import Any
@@ -21,6 +21,8 @@ from ik_node.base.errors import IkNodeError, ParameterError, Reason
 from ik_node.motion.direct.ruckig_motion import NO_RUCKIG_NOTICE, RUCKIG_INSTALLED
 from ik_node.node.components import Components
 from ik_node.node.goals.queue import ActiveFlag
+from ik_node.node.state.send_order import SendTime
+from ik_node.node.state.team import ALONE, Alone
 from ik_node.ros.middleware.qos import QosLog
 from ik_node.ros.parameters.node_parameters import declare, plain, refused
 from ik_node.ros.parameters.tables import IK_NODE
@@ -71,11 +73,27 @@ class IkNode(QosLog, LifecycleNode):
 
     While configured it has its components; while active its active flag is open.  With the
     parameter autostart it configures and activates itself.
+
+    Parameters
+    ----------
+    name : str
+    defaults : mapping
+        Of parameters, other than those of the table.
+    arguments : sequence of str
+        As on the command line, before which they count.
+    others : sequence of str
+        Parameters of other nodes of the process, for which those on the command line may be.
+    seat : Alone
+        What other arms of the robot do.
+
     """
 
-    def __init__(self) -> None:
-        super().__init__('ik_node')
-        self._values = declare(self, IK_NODE, managed=True)
+    def __init__(self, name: str = 'ik_node', defaults: Mapping[str, Any] = {},
+                 arguments: Sequence[str] = (), others: Sequence[str] = (),
+                 seat: Alone = ALONE) -> None:
+        super().__init__(name, cli_args=[*arguments] or None)
+        self._values = declare(self, IK_NODE, True, defaults, others)
+        self._seat = seat
         self._active_flag = ActiveFlag(self)
         self._entities = CreatedEntities(self)
         self._parts: Components | None = None
@@ -152,7 +170,7 @@ class IkNode(QosLog, LifecycleNode):
     def _configure(self) -> None:
         try:
             with self._entities.recorded():
-                self._parts = Components(self, self._values, self._active_flag)
+                self._parts = Components(self, self._values, self._active_flag, self._seat)
         except BaseException:
             self._release()
             raise
@@ -170,6 +188,11 @@ class IkNode(QosLog, LifecycleNode):
         if parts is not None:
             parts.flush()
         self._entities.destroy()
+
+    def stop(self, sent_at: SendTime) -> tuple[bool, str]:
+        """Stop what was sent before that; return whether it could be, and what was done."""
+        return (True, 'it is not configured') if self._parts is None \
+            else self._parts.stopping.stop(sent_at)
 
     def _shut_down(self) -> None:
         self._halt(Reason.SHUTDOWN, 'the node is shut down')

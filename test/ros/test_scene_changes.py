@@ -35,11 +35,9 @@ def test_braking_is_tried_until_it_is_possible(probe):
     """A node that was late has to take the joint states first."""
     active, possible = object(), [False, False, True]
     motion = SimpleNamespace(motion_to_recheck=active,
-                             brake_before=lambda _contact: possible.pop(0))
+                             brake_before=lambda *_: possible.pop(0))
     changes = SceneChanges(probe, SimpleNamespace(robot=None), None, motion, None, None, NO_OTHERS)
-    changes._meets = active, None
-    changes._timer.reset()
-    changes._brake()
+    changes._brake_before(active, None, 'the scene changed')
     probe.wait(lambda: not possible, what='the third attempt')
     assert changes._timer.is_canceled()
     possible.append(False)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 import traceback
 
@@ -14,6 +14,7 @@ from rclpy.node import Node
 from ik_node.base.errors import IkNodeError, Reason, StateError, TrajectoryError
 from ik_node.base.text import quote
 from ik_node.collision.distances.certificate import Contact
+from ik_node.collision.distances.model import CollisionModel
 from ik_node.motion.change.active_trajectory import (
     ActiveTrajectory,
     delayed,
@@ -34,6 +35,7 @@ from ik_node.node.goals.answers import numbers
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.queue import GoalQueue, START_GRACE_S, STARTUP_REASONS
 from ik_node.node.state.arm_state import OtherJoints
+from ik_node.node.state.team import Seat, TeamModels
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.clocks import both_clocks, steady_clock
@@ -89,18 +91,24 @@ class ArmsMotion:
     outputs : callable
         Returns the output of a controller by its name.
     options : ArmsOptions
+    seats : sequence of Seat
+        The arms, which may move by themselves.
+    models : TeamModels
+        With the objects that the arms know.
 
     """
 
     def __init__(self, node: Node, states: JointStates, goals: ArmsQueue,
-                 outputs: Callable[[str], TopicOutput], options: ArmsOptions) -> None:
+                 outputs: Callable[[str], TopicOutput], options: ArmsOptions,
+                 seats: Sequence[Seat], models: TeamModels) -> None:
         self._node, self._states, self._goals = node, states, goals
-        self._outputs = outputs
+        self._outputs, self._seats, self._models = outputs, seats, models
         self._options, self._monitoring = options.motion, options.monitor
         self._others = OtherJoints(node, states, options.collision_other_joints)
         self._given: ArmsRobot | None = None  # as it was made
         self._looked_at: ArmsRobot | None = None  # of which it is known whether it collides
         self._robot: ArmsRobot | None = None  # with joints beside the arms where they are
+        self._among: CollisionModel | None = None  # whose objects the robot has
         self._meets: Contact | None = None
         self._motion: RunningMotion | None = None
         self._last: ActiveTrajectory | None = None
@@ -186,13 +194,22 @@ class ArmsMotion:
     def use(self, robot: ArmsRobot) -> None:
         """Take a robot, beside whose arms there are other joints."""
         if robot is not self._given:
-            self._given = self._robot = robot
+            self._given, self._among = robot, None
+            self._robot = robot
 
     def _look(self) -> None:
-        """Take joints beside the arms where they are now, and look what the motion would meet."""
-        robot = self._robot
+        """
+        Take joints beside the arms where they are now, and objects that the arms know.
+
+        Look what the motion would meet.
+        """
+        robot, among = self._robot, self._models.whole()
         model = None if robot is None else self._others.look(
             self._given, robot.tree.tree, robot.collisions)
+        if robot is not None and among is not None and among is not self._among:
+            model = (model or robot.collisions).with_objects(among.objects, among.margin,
+                                                             among.touch_links)
+            self._among = among
         if model is not None:
             self._robot = robot.with_collisions(model)
             self._meets = self._motion and self._motion.active.contact_ahead(model, monotonic())
@@ -216,7 +233,7 @@ class ArmsMotion:
 
     def _start_of(self, robot: ArmsRobot) -> np.ndarray | None:
         """Return where a motion of the arms starts, (n,); None if that is not known yet."""
-        if self.busy:
+        if self.busy or any(seat.active is not None for seat in self._seats):
             return None
         self.use(robot)
         self._look()

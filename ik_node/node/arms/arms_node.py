@@ -13,18 +13,22 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
 
-from ik_node.base.errors import GoalError, IkNodeError, Reason
+from ik_node.base.errors import GoalError, IkNodeError, Reason, StateError
 from ik_node.base.text import quote
+from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.links import link_pose
 from ik_node.model.description.urdf import Tree
+from ik_node.node.arms.arm_nodes import arm_node, arms_of
 from ik_node.node.arms.arms_motion import ArmsMotion, ArmsQueue, Goals
 from ik_node.node.arms.arms_robot import ArmsOptions, ArmsRobot, make_arms, require_frame_known
 from ik_node.node.execution.outputs import TopicOutput
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.queue import ActiveFlag
+from ik_node.node.node import IkNode
 from ik_node.node.robot.robot import Slot
 from ik_node.node.state.clocks import CallbackDelay, StampCheck, TimeJumps
 from ik_node.node.state.send_order import SendTime
+from ik_node.node.state.team import Seat, TeamModels
 from ik_node.ros.controller_manager import prefix_of
 from ik_node.ros.description import Description
 from ik_node.ros.messages.conversion import matrix_from_pose
@@ -34,7 +38,7 @@ from ik_node.ros.middleware.clocks import MessageInfo, request_origin, tell_orig
 from ik_node.ros.middleware.process import forget_garbage
 from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, QosLog
 from ik_node.ros.parameters.node_parameters import declare, options_of
-from ik_node.ros.parameters.tables import IK_ARMS
+from ik_node.ros.parameters.tables import IK_ARMS, IK_NODE
 from ik_node.solver.goal import Goal
 
 GOAL_KIND = 'goal_poses'
@@ -52,7 +56,11 @@ class ArmsNode(QosLog, Node):
 
     def __init__(self) -> None:
         super().__init__('ik_arms')
-        self._options = options_of(ArmsOptions, declare(self, IK_ARMS), IK_ARMS)
+        self._values = declare(self, IK_ARMS, others=[row.name for row in IK_NODE])
+        self._options = options_of(ArmsOptions, self._values, IK_ARMS)
+        self._arms: list[IkNode] = []
+        self._seats: list[Seat] = []
+        self._models = TeamModels(self._seats, self._collisions)
         self._slot: Slot[ArmsRobot] = Slot(lambda: self._description.complaint)
         self._known_joints: frozenset[str] | None = None
         self._active_flag = ActiveFlag(self)
@@ -64,7 +72,8 @@ class ArmsNode(QosLog, Node):
         delay = CallbackDelay(self, clock_jumps.sample)
         self._stamps = StampCheck(self, delay, clock_jumps)
         self._outputs: dict[str, TopicOutput] = {}
-        self._motion = ArmsMotion(self, self._states, self._goals, self._output, self._options)
+        self._motion = ArmsMotion(self, self._states, self._goals, self._output, self._options,
+                                  self._seats, self._models)
         self._description = Description(self, self._options, self._take_model,
                                         lambda: self._motion.busy)
         self.create_subscription(JointState, 'joint_states', self._on_state, STATES_QOS)
@@ -85,6 +94,8 @@ class ArmsNode(QosLog, Node):
             self._output(name)
         self._slot.robot = robot
         self._motion.use(robot)
+        if not self._arms:
+            self._make_arms(robot)
         self._known_joints = frozenset(joint.name for joint in tree.joints)
         forget_garbage()
         for note in robot.tree.tree.notes:
@@ -93,6 +104,27 @@ class ArmsNode(QosLog, Node):
             f'ready for {", ".join(map(quote, robot.tree.tip_links))} in '
             f'{quote(robot.tree.base_link)}: {robot.tree.n} joints of {len(robot.controllers)} '
             f'controllers; {robot.limits.described(robot.tree)}')
+
+    def _make_arms(self, robot: ArmsRobot) -> None:
+        """Make the nodes of the arms; their chains stay what they are."""
+        for arm in arms_of(robot, self._options):
+            self._seats.append(Seat(arm.name, robot.tree.base_link, self._seats, self._models,
+                                    self._moves_in_step))
+            self._arms.append(arm_node(self, arm, robot, self._values, self._seats[-1]))
+            if self.executor is not None:
+                self.executor.add_node(self._arms[-1])
+
+    def _collisions(self) -> CollisionModel | None:
+        return None if self._slot.robot is None else self._slot.robot.collisions
+
+    def _moves_in_step(self) -> bool:
+        """Return whether arms have to wait for a goal of all of them."""
+        return bool(self._goals.open()) or self._motion.busy
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Return this node and those of the arms."""
+        return [self, *self._arms]
 
     def _on_state(self, message: JointState, info: MessageInfo) -> None:
         # Several of them may have waited while the executor was busy.
@@ -145,11 +177,25 @@ class ArmsNode(QosLog, Node):
         """Stop what was sent before that; return what was done."""
         precedence = self._goals.precedence
         precedence.stopped(sent_at)
-        return self._motion.stop(lambda task: precedence.is_before(task.sent_at, sent_at))
+        each = [arm.stop(sent_at) for arm in self._arms]  # also if the other motion goes on
+        done = self._motion.stop(lambda task: precedence.is_before(task.sent_at, sent_at))
+        failed = [said for stopped, said in each if not stopped]
+        if failed:
+            raise StateError('; '.join(failed), Reason.STOPPED)
+        return '; '.join([done, *(f'{arm.get_name()}: {said}'
+                                  for arm, (_, said) in zip(self._arms, each))])
 
     def close(self) -> None:
         """Bring the arms to rest and answer open goals before the process ends."""
         self._motion.close()
+        for arm in self._arms:
+            arm.close()
+
+    def destroy_node(self) -> None:
+        """Leave the ROS graph, with the nodes of the arms."""
+        for arm in self._arms:
+            arm.destroy_node()
+        super().destroy_node()
 
 
 def main(args: list[str] | None = None) -> None:

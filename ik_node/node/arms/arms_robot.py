@@ -49,6 +49,7 @@ class ArmsOptions(RobotOptions):
     """The fields that the rows of ``ros.parameters.IK_ARMS`` fill, and are described in."""
 
     tip_links: tuple[str, ...]
+    arms: tuple[str, ...]
     controllers: tuple[str, ...]
     controller_joints: tuple[str, ...]
     controller_max_points: int

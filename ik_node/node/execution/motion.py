@@ -30,9 +30,11 @@ from ik_node.node.goals.goal import GoalTask, Planner, Steps
 from ik_node.node.goals.preparation import Kernels, Preparation
 from ik_node.node.robot.robot import Robot
 from ik_node.node.state.arm_state import MeasuredState
+from ik_node.node.state.team import OtherArmError
 from ik_node.ros.messages.status_messages import GoalState
 
 MAX_LATE_PLANS = 2  # after which the arm is brought to rest first
+OTHER_ARM_PERIOD_S = 0.05  # between two looks whether another arm has passed
 LONG_PATH_POSES = 100  # from which on a path is planned beside the other callbacks, from rest
 
 
@@ -47,6 +49,7 @@ class Motion:
         self._output = context.output
         self._goals = context.goals
         self._sender = context.sender
+        self._seat = context.seat
         self._conversion = conversion
         self._preparation = preparation
         self._ramps = ramps
@@ -134,9 +137,12 @@ class Motion:
                 here = self._arm.measured(robot)
             try:
                 waits = not self._output.ready(monotonic()) \
-                    or self._ramps.must_rest_first(task, robot, here.qd)
+                    or self._ramps.must_rest_first(task, robot, here.qd) \
+                    or not robot.moves and self._seat.gives_way()
                 if not waits:
                     self._send(task, robot, here)
+            except OtherArmError as error:
+                yield from self._until_it_has_passed(task, robot, error)
             except Late:
                 late += 1
                 if self._goals.gives_way(task):
@@ -164,6 +170,17 @@ class Motion:
                     yield
             here = None
 
+    def _until_it_has_passed(self, task: GoalTask, robot: Robot, error: OtherArmError) -> Steps:
+        """Wait for some time, at rest, as another arm is in the way."""
+        self._seat.waits(lambda: task.final)
+        if 'waits_because' not in task.values:
+            task.values['waits_because'] = str(error)
+        if robot.moves:
+            yield from self._ramps.come_to_rest(task)
+        end = monotonic() + OTHER_ARM_PERIOD_S
+        while monotonic() < end and not self._goals.gives_way(task):
+            yield
+
     def _send(self, task: GoalTask, robot: Robot, here: MeasuredState) -> None:
         """Plan from where the arm is, which proves that the motion is free, and send it."""
         execution, settings = task.execution, robot.settings
@@ -175,6 +192,7 @@ class Motion:
         in_time = np.inf if stands else at.now + SEND_SHARE * self._sender.handover_time(robot)
         trajectory = execution.trajectory = self._sender.send(
             execution.planner(start), robot, start, at, settings.limits, in_time, task)
+        self._seat.begins()
         execution.speed, execution.attempts = settings.speed, execution.attempts + 1
         execution.monitor = Monitor(robot.chain, trajectory, here.q, settings.monitor)
         task.values['duration_s'] = f'{trajectory.duration:.3f}'

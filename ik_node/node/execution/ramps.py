@@ -47,6 +47,7 @@ class Ramps:
         self._output = context.output
         self._goals = context.goals
         self._sender = context.sender
+        self._seat = context.seat
         self._ramp: ActiveTrajectory | None = None  # the last one that was the fastest
         self._ramp_timer = self._node.create_timer(WATCH_PERIOD_S, self._watch_ramp,
                                                    clock=steady_clock())
@@ -197,21 +198,26 @@ class Ramps:
     @property
     def motion_to_recheck(self) -> ActiveTrajectory | None:
         """Return the motion that has to be checked if the scene changes; None without."""
-        robot, current = self._robot_slot.robot, self._goals.current
-        if robot is None or not robot.moves or (
-                current is not None and current.kind in (STREAM_KIND, JOG_KIND)):
+        robot = self._robot_slot.robot
+        if robot is None or not robot.moves or self.streams:
             return None  # they look after themselves
         return robot.active
 
-    def brake_before(self, contact: Contact) -> bool:
+    @property
+    def streams(self) -> bool:
+        """Return whether the arm follows a stream or a jog."""
+        current = self._goals.current
+        return current is not None and current.kind in (STREAM_KIND, JOG_KIND)
+
+    def brake_before(self, contact: Contact, why: str) -> bool:
         """
-        Bring the arm to rest before what its motion would meet in a scene that changed.
+        Bring the arm to rest before what its motion would meet, and say why it would.
 
         Returns whether it can be; a node that was late has to take the joint states first.
         """
         self._ramp = None  # one that is under way may be what is blocked
         try:
-            self.stop(Reason.COLLISION, f'the scene changed, and {contact.words} on the way')
+            self.stop(Reason.COLLISION, f'{why}, and {contact.words} on the way')
         except IkNodeError as error:
             self._node.get_logger().error(
                 f'{contact.words}, and the arm cannot be stopped yet, because: {error}',
@@ -236,11 +242,13 @@ class Ramps:
         limits, fastest = robot.limits_under_way, planned is None
         current = self._goals.current
         constraints = () if current is None else current.plan.constraints
+        model = robot.settings.solver.collisions
         planned = planned or (lambda start, limits: plan_free_stop(
-            robot.settings.solver.collisions, robot.chain.joint_names,
+            None if model is None else self._seat.without_others(model), robot.chain.joint_names,
             None if robot.active is None else robot.active.trajectory, start, limits,
-            robot.settings.sample_period, lambda ramp: is_kept(robot.chain, constraints, ramp,
-                                                           ends_within=False)))
+            robot.settings.sample_period,
+            lambda ramp: is_kept(robot.chain, constraints, ramp, ends_within=False)
+            and self._seat.contact(ramp, monotonic() - start.backdating) is None))
         for attempt in range(MAX_RAMPS):
             at = self._arm.instant()
             here = self._arm.fresh(robot)

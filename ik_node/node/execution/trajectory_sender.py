@@ -34,6 +34,7 @@ from ik_node.node.execution.outputs import Output
 from ik_node.node.goals.goal import GoalTask
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.arm_state import ArmState, Instant
+from ik_node.node.state.team import ALONE, Alone
 
 THINNING_SHARE = 0.5  # of the deviation from a path that is allowed; the planner takes the rest
 REPEAT_MARGIN_S = 0.02  # before a motion is left, to get the next one to the controller
@@ -44,8 +45,10 @@ MIN_LEAD_CYCLES = 3.0  # controller cycles: to plan, to send, and until it start
 class TrajectorySender:
     """Finds the start state of the next motion, sends it, and sees whether it was joined."""
 
-    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, output: Output) -> None:
+    def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, output: Output,
+                 seat: Alone) -> None:
         self._node = node
+        self._seat = seat
         self._robot_slot = robot_slot
         self._arm = arm
         self._output = output
@@ -93,9 +96,17 @@ class TrajectorySender:
         Send a trajectory planned `at` an instant; return it as it was sent.
 
         One that is for no `task` is a ramp to rest, which is sent also if it needs more points
-        than the controller takes.
+        than the controller takes, or meets another arm: that one brakes.
+
+        Raises
+        ------
+        OtherArmError
+            If it would meet another arm that is under way.
+        TrajectoryError
+            If it would meet one that rests, or the controller cannot take it.
+
         """
-        settings, chain = robot.settings, robot.chain
+        settings, chain, seat = robot.settings, robot.chain, ALONE if task is None else self._seat
         trajectory = for_controller(
             trajectory, settings.controller_max_points, levers_of(chain, chain.reach),
             THINNING_SHARE * settings.paths.least_deviation, limits,
@@ -104,6 +115,7 @@ class TrajectorySender:
             begin = at.now - start_state.backdating
             stamp = at.stamp - round(1e9 * start_state.backdating)
             before -= self._arm.delivery(len(trajectory.times)) - self._arm.delivery()
+            seat.require_apart(trajectory, begin)
             self._output.send(trajectory, stamp, before)
         elif start_state.initial.rests and not start_state.states and self._arm.clocks_agree():
             lead = self._arm.delivery(len(trajectory.times))
@@ -113,6 +125,7 @@ class TrajectorySender:
             past = self._arm.past if stays else 0.0
             trajectory = delayed(trajectory, [LEAD_POINT_SPACING_S, past + lead] if past
                                  else [lead])
+            seat.require_apart(trajectory, monotonic() - past)
             at = self._arm.instant()
             begin, stamp = at.now - past, at.stamp - round(1e9 * past)
             self._output.send(trajectory, stamp, before)
@@ -125,6 +138,7 @@ class TrajectorySender:
                     trajectory = later
                 except TrajectoryError:
                     pass  # accept a deviation of a few milliseconds from the motion before
+            seat.require_apart(trajectory, begin, False)
             self._output.send(trajectory, before=before)
             # If sending took longer than expected, the motion starts later.
             begin = max(begin, self._arm.next_update())

@@ -257,16 +257,20 @@ class Stopping:
         node.create_service(Trigger, '~/stop', self._on_stop)
 
     def _on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        sent_at = self._goals.precedence.of_request(*request_origin(self._node, request))
-        stops = self._stops(sent_at)
+        response.success, response.message = self.stop(
+            self._goals.precedence.of_request(*request_origin(self._node, request)))
+        return response
+
+    def stop(self, sent_at: SendTime) -> tuple[bool, str]:
+        """Stop what was sent before that; return whether it could be, and what was done."""
+        stops, done = self._stops(sent_at), True
         try:
-            response.message = self._ramps.stop(Reason.STOPPED, STOP_SENTENCE, stops)
-            response.success = True
+            said = self._ramps.stop(Reason.STOPPED, STOP_SENTENCE, stops)
         except IkNodeError as error:
-            response.success, response.message = False, str(error)
+            done, said = False, str(error)
             self._node.get_logger().error(f'stop: {error}', throttle_duration_sec=1.0)
         self._intake.stop(Reason.STOPPED, STOP_SENTENCE, stops)
-        return response
+        return done, said
 
     def _on_halt(self, _message: Empty, info: MessageInfo) -> None:
         stops = self._stops(self._goals.precedence.of_message(info))

@@ -29,12 +29,14 @@ GROUND_DEPTH_M = 0.01  # below it, of links that do not move, that is worth a wa
 
 
 def load_scene(tree: Tree, chain: JointSpace, options: RobotOptions,
-               tools: Iterable[str] = ()) -> Scene:
+               tools: Iterable[str] = (), world_link: str | None = None) -> Scene:
     """
     Return the scene of the scene file; an empty one without.
 
     Parameters
     ----------
+    world_link : str, optional
+        That stands for no frame; default: the base link.
     tools : iterable of str
         Names of the tools, which no object may have.
 
@@ -44,9 +46,9 @@ def load_scene(tree: Tree, chain: JointSpace, options: RobotOptions,
         If the scene file cannot be used.
 
     """
-    return read_scene(Path(options.scene_file), chain.base_link, tree.links,
-                      options.mesh_paths, tools) \
-        if options.scene_file else Scene(chain.base_link, tree.links, tools)
+    frame = world_link or chain.base_link
+    return read_scene(Path(options.scene_file), frame, tree.links, options.mesh_paths, tools) \
+        if options.scene_file else Scene(frame, tree.links, tools)
 
 
 def load_collisions(tree: Tree, chain: Chain | KinematicTree, options: RobotOptions,

@@ -42,6 +42,7 @@ from ik_node.solver.solver import Solver
 from ik_node.solver.unreachable import Thresholds
 
 Values = Mapping[str, Any]
+MAX_ARMS = 4  # of one process
 
 
 @dataclass(frozen=True)
@@ -245,27 +246,25 @@ def _with_mass(options: TorqueOptions, tool: Tool | None) -> TorqueOptions:
 def _with_surroundings(collisions: CollisionModel, scene: Scene | None,
                        surroundings: Surroundings, tool: Tool | None) -> CollisionModel:
     """Return the model with the objects, the margin, the ground and the tool that are set."""
-    return _model_among(collisions, None if scene is None else scene.snapshot, surroundings,
-                        tool)
+    scene = Scene() if scene is None else scene
+    return _model_among(collisions, scene.snapshot, scene.base_link, surroundings, tool)
 
 
-@lru_cache(maxsize=1)
-def _model_among(collisions: CollisionModel, scene: SceneSnapshot | None,
+@lru_cache(maxsize=MAX_ARMS)
+def _model_among(collisions: CollisionModel, scene: SceneSnapshot, base_link: str,
                  surroundings: Surroundings, tool: Tool | None) -> CollisionModel:
     """
     Return the collision model of an arm among the objects of a scene.
 
-    The latest is kept: most changes of parameters change nothing of it.
+    The latest of each arm is kept: most changes of parameters change nothing of it.
     """
-    objects, touch_links = (), {}
-    if scene is not None:
-        objects, touch_links = scene.bodies, scene.touch_links
-        if scene.link_pairs:
-            collisions = collisions.with_link_pairs(scene.link_pairs)
+    objects, touch_links = scene.bodies, scene.touch_links
+    if scene.link_pairs:
+        collisions = collisions.with_link_pairs(scene.link_pairs)
     if tool is not None and tool.body is not None:
         objects, touch_links = (*objects, tool.body), {**touch_links, tool.name: tool.touch}
     if surroundings.ground:
-        objects = *objects, ground_body(surroundings.ground_height)
+        objects = *objects, ground_body(surroundings.ground_height, base_link)
     return collisions.with_objects(objects, surroundings.margin, touch_links)
 
 

@@ -36,6 +36,8 @@ from ik_node.node.scene.scene_draft import (
     SceneTopic,
 )
 from ik_node.node.state.arm_state import OtherJoints
+from ik_node.node.state.team import ALONE, Alone
+from ik_node.ros.messages.status_messages import JOG_KIND, STREAM_KIND
 from ik_node.ros.middleware.clocks import (
     MessageInfo,
     OneCopy,
@@ -78,17 +80,19 @@ class SceneChanges:
         Shows the scene of the robot.
     others : OtherJoints
         As they move, the scene is made anew, too.
+    seat : Alone
+        What other arms of the robot do.
 
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, services: SceneServices,
                  ramps: Ramps, make: MakeSettings,
-                 show: Callable[[], None], others: OtherJoints) -> None:
+                 show: Callable[[], None], others: OtherJoints, seat: Alone = ALONE) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._services = services
         self._ramps = ramps
-        self._make, self._show, self._others = make, show, others
+        self._make, self._show, self._others, self._seat = make, show, others, seat
         self._topics: dict[Subscription, SceneTopic] = {}
         self._copies = OneCopy()
         self._waiting: deque[SceneMessage] = deque()
@@ -98,7 +102,7 @@ class SceneChanges:
         self._closed = False
         self._settled: list[tuple[int, Future]] = []
         self._guard = node.create_guard_condition(self._on_built)
-        self._meets: tuple[ActiveTrajectory, Contact] | None = None
+        self._meets: tuple[ActiveTrajectory, Contact, str] | None = None  # and why
         self._timer = node.create_timer(BRAKE_PERIOD_S, self._brake, clock=steady_clock())
         self._timer.cancel()
         self._watch = node.create_timer(others.period, self._on_watch, clock=steady_clock())
@@ -132,14 +136,18 @@ class SceneChanges:
         self._go_on()
 
     def _on_watch(self) -> None:
-        """Make it anew if joints beside the arm have moved."""
-        self._look()
+        """Make it anew if joints beside the arm have moved; look what other arms do."""
+        self._look(self._ramps.streams)
+        met = self._seat.contact_now()
+        if met is not None and met[0] is self._ramps.motion_to_recheck:
+            self._brake_before(*met, 'another arm moves otherwise')
         if self._watch.timer_period_ns != round(1e9 * self._others.period):
             self._watch.timer_period_ns = round(1e9 * self._others.period)
 
-    def _look(self) -> None:
+    def _look(self, streams: bool) -> None:
         robot = self._robot_slot.robot
-        model = None if robot is None else self._others.look(robot, robot.tree, robot.collisions)
+        model = None if robot is None else self._others.look(robot, robot.tree, robot.collisions,
+                                                             streams)
         if model is not None:
             robot.collisions = model
             self.renew()
@@ -155,7 +163,7 @@ class SceneChanges:
 
         """
         if task.after_scene is None:
-            self._look()
+            self._look(task.kind in (STREAM_KIND, JOG_KIND))
             self._others.warn()
             # The middleware may have messages that came before the goal.
             end = monotonic() + GATHER_TIME_S
@@ -246,7 +254,8 @@ class SceneChanges:
     def _build(self, messages: list[SceneMessage], robot: Robot) -> BuiltScene | None:
         """Return the scene of messages; None, with complaints, if something unforeseen fails."""
         try:
-            return build_scene(messages, robot, self._services, self._make, lambda: self._closed)
+            return build_scene(messages, robot, self._services, self._make, lambda: self._closed,
+                               self._seat)
         except Abandoned:
             return None
         except ParameterError as error:  # of the model, such as a plane that would move
@@ -273,7 +282,7 @@ class SceneChanges:
     def _check_beside(self, built: BuiltScene) -> None:
         """Check the present motion in a scene, in a thread of its own."""
         active = built.robot.active
-        self._built = built.checked(active, contact_ahead(built.settings, active))
+        self._built = built.checked(active, contact_ahead(built.settings, active, self._seat))
         self._wake()
 
     def _wake(self) -> None:
@@ -321,18 +330,21 @@ class SceneChanges:
             robot.settings = built.settings
             self._show()
             if built.contact is not None:
-                self._meets = built.active, built.contact
-                self._timer.reset()
-                self._brake()
+                self._brake_before(built.active, built.contact, 'the scene changed')
             owners = *before.objects.values(), *before.bodies
             things = [*owners, *(part for owner in owners for part in owner.parts)]
             if len(things) > SMALL_SCENE_PARTS:
                 Thread(target=release, args=(things,), daemon=True).start()
 
-    def _brake(self) -> None:
+    def _brake_before(self, active: ActiveTrajectory, contact: Contact, why: str) -> None:
         """Bring the arm to rest before what its motion meets, as soon as that is possible."""
-        active, contact = self._meets
-        if self._ramps.motion_to_recheck is not active or self._ramps.brake_before(contact):
+        self._meets = active, contact, why
+        self._timer.reset()
+        self._brake()
+
+    def _brake(self) -> None:
+        active, contact, why = self._meets
+        if self._ramps.motion_to_recheck is not active or self._ramps.brake_before(contact, why):
             self._timer.cancel()
 
     def _end(self, messages: list[SceneMessage]) -> None:

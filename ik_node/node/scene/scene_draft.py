@@ -26,6 +26,7 @@ from ik_node.node.robot.robot import Robot
 from ik_node.node.robot.settings import Settings
 from ik_node.node.state.clocks import StampCheck
 from ik_node.node.state.frames import Frames, NotYet
+from ik_node.node.state.team import Alone
 
 
 class Abandoned(Exception):
@@ -170,7 +171,7 @@ MakeSettings = Callable[[Robot, Scene], Settings]
 
 
 def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneServices,
-                make: MakeSettings, is_abandoned: Callable[[], bool]) -> BuiltScene:
+                make: MakeSettings, is_abandoned: Callable[[], bool], seat: Alone) -> BuiltScene:
     """
     Make a scene anew with the changes of messages, and check the motion that runs.
 
@@ -180,6 +181,8 @@ def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneS
         Makes the settings of a robot with a scene.
     is_abandoned : callable
         As in :class:`SceneDraft`.
+    seat : Alone
+        What other arms of the robot do.
 
     """
     basis = robot.settings
@@ -191,13 +194,19 @@ def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneS
     if not all(message.complaint for message in messages):
         settings = make(robot, draft.scene)
     return BuiltScene(robot, basis, draft, settings, active,
-                      contact_ahead(settings, active))
+                      contact_ahead(settings, active, seat))
 
 
-def contact_ahead(settings: Settings | None, active: ActiveTrajectory | None) -> Contact | None:
-    """Return what the rest of a motion would meet; None if it is free, or over."""
-    return None if settings is None or active is None else active.contact_ahead(
-        settings.solver.collisions, monotonic())
+def contact_ahead(settings: Settings | None, active: ActiveTrajectory | None,
+                  seat: Alone) -> Contact | None:
+    """
+    Return what the rest of a motion would meet; None if it is free, or over.
+
+    What other arms do is looked at by :meth:`Alone.contact_now`.
+    """
+    model = None if settings is None else settings.solver.collisions
+    return None if model is None or active is None else active.contact_ahead(
+        seat.without_others(model), monotonic())
 
 
 def _complaint(draft: SceneDraft, message: SceneMessage) -> str:

@@ -10,4 +10,5 @@ What arrives from outside, and what goals ask of it: joint states, clocks, frame
     health_checks    The table of what /diagnostics can find
     named_poses      Named poses, the SRDF, and named tools
     send_order       Which of two messages was sent first, though clocks differ
+    team             The arms of one robot: where each is and what it does, for all others
 """

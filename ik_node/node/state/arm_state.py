@@ -30,6 +30,7 @@ from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.robot.settings import StartOptions
 from ik_node.node.state.clocks import CallbackDelay, message_age, SMALLEST_JUMP_S, TimeJumps
 from ik_node.node.state.health_checks import Check
+from ik_node.node.state.team import ALONE, Alone
 from ik_node.ros.messages.conversion import pose_stamped
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.middleware.clocks import both_clocks, MessageInfo, nanoseconds_of, seconds_of
@@ -376,11 +377,15 @@ class OtherJoints:
     ----------
     assumed : tuple of str
         The parameter collision.other_joints.
+    seat : Alone
+        What other arms of the robot do.
 
     """
 
-    def __init__(self, node: Node, states: JointStates, assumed: tuple[str, ...]) -> None:
+    def __init__(self, node: Node, states: JointStates, assumed: tuple[str, ...],
+                 seat: Alone = ALONE) -> None:
         self._logger, self._states, self._assumed = node.get_logger(), states, assumed
+        self._seat = seat
         self._robot: object = None
         self._tracker: OtherJointTracker | None = None
         self._said, self._said_at = '', -inf
@@ -395,8 +400,8 @@ class OtherJoints:
         """Return of which of them it is not known where they are, in words; '' of none."""
         return '' if self._tracker is None else self._tracker.complaint
 
-    def look(self, robot: object, tree: Tree,
-             model: CollisionModel | None) -> CollisionModel | None:
+    def look(self, robot: object, tree: Tree, model: CollisionModel | None,
+             streams: bool = False) -> CollisionModel | None:
         """
         Return a model with the joints where they are now; None if that changes nothing.
 
@@ -406,6 +411,8 @@ class OtherJoints:
             Another one has other joints.
         model : CollisionModel or None
             None: collisions are not checked.
+        streams : bool
+            Whether the arm follows a stream or a jog.
 
         """
         if robot is not self._robot:
@@ -413,7 +420,8 @@ class OtherJoints:
             if model is not None and model.other_joints:
                 self._tracker = OtherJointTracker(tree, model.other_joints,
                                                   assumed_positions(tree, self._assumed))
-        found = None if self._tracker is None else self._tracker.look(self._states, monotonic())
+        found = None if self._tracker is None else self._tracker.look(
+            self._seat.states(self._states, streams), monotonic())
         return None if found is None else model.with_others(found)
 
     def warn(self) -> None:

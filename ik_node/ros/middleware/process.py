@@ -124,7 +124,8 @@ def run(name: str, make_node: Callable[[], ClosableNode],
         leave(None, 1)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     executor = make_executor()
-    executor.add_node(node)
+    for each in getattr(node, 'nodes', (node,)):
+        executor.add_node(each)
     spinning = True
     while not ended and rclpy.ok():
         try:
@@ -132,7 +133,8 @@ def run(name: str, make_node: Callable[[], ClosableNode],
         except Exception:  # noqa: BLE001 - whatever one message did, the node lives
             get_logger(name).error('a callback failed:\n' + traceback.format_exc())
     node.close()
-    executor.remove_node(node)
+    for each in executor.get_nodes():
+        executor.remove_node(each)
     leave(node, 0)
 
 

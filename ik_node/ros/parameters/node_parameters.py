@@ -46,7 +46,8 @@ COMMON_GROUP = 'qos_overrides.'
 LEAST_LIKENESS = 0.6  # by difflib, of names of which one may be meant for the other
 
 
-def complaints(arguments: Sequence[str], node: str, known: Sequence[str]) -> Iterator[str]:
+def complaints(arguments: Sequence[str], node: str, known: Sequence[str],
+               others: Sequence[str] = ()) -> Iterator[str]:
     """
     Yield a sentence for each parameter that the node does not have, and for files of others.
 
@@ -58,16 +59,19 @@ def complaints(arguments: Sequence[str], node: str, known: Sequence[str]) -> Ite
         Full name of the node.
     known : sequence of str
         Its parameters.
+    others : sequence of str
+        Those of other nodes of the process, for which parameters and files may be.
 
     """
     for given in _options(arguments, '-p', '--param'):
         pattern, _, name = given.partition(':=')[0].rpartition(':')
-        if not pattern or _is_for(f'/{pattern.lstrip("/")}', node):
+        if not pattern and name not in others or pattern and _is_for(
+                f'/{pattern.lstrip("/")}', node):
             yield from _unknown([name], 'the command line', node, known)
     for file in _options(arguments, '--params-file'):
         sections = _sections(file)
         patterns = [pattern for pattern, _ in sections]
-        if patterns and not any(_is_for(pattern, node) for pattern in patterns):
+        if patterns and not others and not any(_is_for(pattern, node) for pattern in patterns):
             yield f'nothing in {quote(file)} is for {node}, but for {listed(patterns)}'
         for pattern, names in sections:
             if _is_for(pattern, node):
@@ -130,7 +134,8 @@ def _is_for(pattern: str, node: str) -> bool:
 Options = TypeVar('Options')
 
 
-def declare(node: Node, table: tuple[Row, ...], managed: bool = False) -> dict[str, Any]:
+def declare(node: Node, table: tuple[Row, ...], managed: bool = False,
+            defaults: Mapping[str, Any] = {}, others: Sequence[str] = ()) -> dict[str, Any]:
     """
     Declare the parameters of a table and return their values; warn of unknown ones.
 
@@ -138,6 +143,10 @@ def declare(node: Node, table: tuple[Row, ...], managed: bool = False) -> dict[s
     ----------
     managed : bool
         The node itself refuses what may not be changed at the time, unless ``at_start``.
+    defaults : mapping
+        Other ones than those of the table.
+    others : sequence of str
+        As for :func:`complaints`.
 
     Raises
     ------
@@ -155,7 +164,7 @@ def declare(node: Node, table: tuple[Row, ...], managed: bool = False) -> dict[s
             else:
                 descriptor.floating_point_range = [FloatingPointRange(
                     from_value=float(row.low), to_value=float(row.high))]
-        default: Any = row.default
+        default: Any = defaults.get(row.name, row.default)
         if isinstance(default, tuple):
             # rclpy takes an empty list for bytes; a bare type is a list that is not set.
             default = list(default) or (Parameter.Type.STRING_ARRAY if row.strings
@@ -171,7 +180,7 @@ def declare(node: Node, table: tuple[Row, ...], managed: bool = False) -> dict[s
         if declared.value is None and not isinstance(row.default, tuple):
             raise _wrong_type(row)
     for sentence in complaints(sys.argv, node.get_fully_qualified_name(),
-                               [row.name for row in table]):
+                               [row.name for row in table], others):
         node.get_logger().warning(sentence)
     return values_of(node, table)
 

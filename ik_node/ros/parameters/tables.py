@@ -401,6 +401,10 @@ IK_ARMS = (
     Row('tip_links', (),
         'links that are moved to the poses of a goal, in this order', live=False, strings=True,
         fills='tip_links'),
+    Row('arms', (),
+        'names of the arms, for their own topics ~/<arm>/...; not set: by the names of tip_links '
+        "if each has a controller of its own; [''] = none: they move in step only",
+        live=False, strings=True, fills='arms'),
     Row('controllers', (),
         'controllers of the joints; trajectories go to <controller>/joint_trajectory',
         live=False, strings=True,

@@ -1,0 +1,397 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Measure two arms of one node, each with goals of its own at random times.
+
+    python -m benchmarks.two_arms [--robots baxter pr2 ur5_pair] [--goals 1000] [--rate 100]
+
+Robots: Baxter, PR2's arms, and two UR5 that face each other, with the meshes of
+example-robot-data.  Each arm has a simulated controller.  Goals of poses, joints and short lines
+come at random times, so that many take the place of one under way, and some are stopped.  Then
+each arm has as many goals as it can do in turn with the other, and at the same time as the other.
+
+Judged: what the controllers publish, in steps in which no joint moves a point at 1 m by more than
+1 mm, by the raw meshes of links of one arm against those of the other, in coal; and that each goal
+has one final answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path as FilePath
+from tempfile import TemporaryDirectory
+from time import monotonic
+from xml.etree import ElementTree
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
+import numpy as np
+import pinocchio as pin
+import rclpy
+from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile
+from rclpy.time import Time as RosTime
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from benchmarks.arms import PACKAGES
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.kinematics.arm import forward_kinematics
+from ik_node.kinematics.tree.kinematic_tree import KinematicTree, make_tree
+from ik_node.model.chain import Chain, make_chain
+from ik_node.model.description.urdf import parse_urdf
+from ik_node.ros.messages.conversion import pose_stamped
+from ik_node.ros.messages.status_messages import GoalState, stamp_text
+from ik_node.ros.middleware.executor import make_executor
+from ik_node.ros.middleware.handshake import greet
+from ik_node.ros.middleware.process import leave
+from ik_node.tools.demo.command import running
+
+REAL = PACKAGES['example-robot-data']
+MARGIN_M = 0.01
+STEP_M = 1e-3         # from one posture that is judged to the next, of a point at REACH_M
+REACH_M = 1.0
+NEAR_M = 0.05         # by the node's own model; what is farther apart is not looked at by coal
+SPREAD = 0.7          # rad, of random postures about one in which both hands work
+LINE_M = 0.08
+PATIENCE_S = 300.0
+START_S = 3.0         # for discovery
+SETTLE_S = 1.0        # for second answers
+FINAL = {state.value for state in GoalState} - {GoalState.ACCEPTED.value}
+ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
+SIDES = 'left', 'right'
+
+
+def ur5_pair() -> str:
+    """Return the URDF of two UR5 that face each other, 0.9 m apart."""
+    robot = ElementTree.Element('robot', name='ur5_pair')
+    ElementTree.SubElement(robot, 'link', name='table')
+    for side, x, yaw in (('left', -0.45, 0.0), ('right', 0.45, np.pi)):
+        arm = ElementTree.parse(REAL / 'ur_description/urdf/ur5_robot.urdf').getroot()
+        for each in [each for each in arm if each.tag in ('link', 'joint')]:
+            for key, holder in (('name', each), *(('link', end) for end in each
+                                                  if end.tag in ('parent', 'child'))):
+                holder.set(key, f'{side}_{holder.get(key)}')
+            robot.append(each)
+        mount = ElementTree.SubElement(robot, 'joint', name=f'{side}_mount', type='fixed')
+        ElementTree.SubElement(mount, 'parent', link='table')
+        ElementTree.SubElement(mount, 'child', link=f'{side}_world')
+        ElementTree.SubElement(mount, 'origin', xyz=f'{x} 0 0', rpy=f'0 0 {yaw}')
+    return ElementTree.tostring(robot, encoding='unicode')
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two arms of a robot."""
+
+    name: str
+    text: str
+    base: str
+    tips: tuple[str, str]
+    middle: dict[str, float]  # a posture by parts of the names of joints, left and right alike
+
+    @cached_property
+    def tree(self) -> KinematicTree:
+        """Return all joints of both."""
+        return make_tree(parse_urdf(self.text), self.base, self.tips)
+
+    @cached_property
+    def chains(self) -> tuple[Chain, Chain]:
+        """Return both arms."""
+        one, other = (make_chain(self.tree.tree, self.base, tip) for tip in self.tips)
+        return one, other
+
+    @cached_property
+    def model(self) -> CollisionModel:
+        """Return the collision model of both, as the node makes it."""
+        root = REAL.parent
+
+        def find(uri: str) -> tuple[FilePath | None, str]:
+            path = root / uri.removeprefix('package://example-robot-data/')
+            return (path, '') if path.is_file() else (None, 'missing')
+
+        return CollisionModel(self.tree, self.tree.tree, arm_bodies(self.tree.tree, find).bodies,
+                              margin=MARGIN_M)
+
+    def posture(self, random: np.random.Generator) -> np.ndarray:
+        """Return a random free posture (n,) of both, in the space that they share."""
+        middle = np.array([next((value for part, value in self.middle.items() if part in name),
+                                0.0) for name in self.tree.joint_names])
+        while True:
+            q = np.clip(random.normal(middle, SPREAD), self.tree.lower, self.tree.upper)
+            if self.model.check_many(q[None])[0]:
+                return q
+
+    def columns(self, k: int) -> list[int]:
+        """Return where the joints of an arm are in a posture of both."""
+        return [self.tree.joint_names.index(name) for name in self.chains[k].joint_names]
+
+
+def pairs() -> dict[str, Pair]:
+    """Return the robots."""
+    return {
+        'baxter': Pair('baxter', (REAL / 'baxter_description/urdf/baxter.urdf').read_text(),
+                       'torso', ('left_gripper', 'right_gripper'),
+                       {'left_s0': -0.5, 'right_s0': 0.5, '_e1': 1.2, '_w1': 0.5}),
+        'pr2': Pair('pr2', (REAL / 'pr2_description/urdf/pr2.urdf').read_text(),
+                    'torso_lift_link', ('l_wrist_roll_link', 'r_wrist_roll_link'),
+                    {'elbow_flex': -1.2, 'wrist_flex': -0.6}),
+        'ur5_pair': Pair('ur5_pair', ur5_pair(), 'table', ('left_tool0', 'right_tool0'),
+                         {'shoulder_lift': -1.0, 'elbow': 1.0}),
+    }
+
+
+class Hand:
+    """One arm: what it was sent, and what it answered."""
+
+    def __init__(self, node: Node, pair: Pair, k: int, name: str,
+                 random: np.random.Generator) -> None:
+        self._node, self._pair, self._k, self._random = node, pair, k, random
+        self.chain = pair.chains[k]
+        self.sent: dict[str, float] = {}
+        self.accepted: dict[str, float] = {}
+        self.final: dict[str, str] = {}
+        self.ended: dict[str, float] = {}
+        self.twice = 0
+        self._poses = node.create_publisher(PoseStamped, f'{name}/goal_pose', ALL)
+        self._lines = node.create_publisher(Path, f'{name}/goal_path', ALL)
+        self._joints = node.create_publisher(JointState, f'{name}/goal_joints', ALL)
+        self.publishers = self._poses, self._lines, self._joints
+        self.stop = node.create_client(Trigger, f'{name}/stop')
+        node.create_subscription(DiagnosticStatus, f'{name}/answers', self._on_answer, ALL)
+        self.q: np.ndarray | None = None
+
+    def _on_answer(self, message: DiagnosticStatus) -> None:
+        values = {pair.key: pair.value for pair in message.values}
+        stamp = values['stamp']
+        if values['state'] not in FINAL:
+            self.accepted.setdefault(stamp, monotonic())
+            return
+        self.twice += stamp in self.final
+        self.final[stamp], self.ended[stamp] = values['reason'], monotonic()
+
+    def send(self, kind: float | None = None) -> str:
+        """Send a goal of some kind; return its stamp."""
+        random = self._random
+        kind = random.random() if kind is None else kind
+        q = self._pair.posture(random)[self._pair.columns(self._k)]
+        if kind < 0.4:
+            return self._publish(self._joints, JointState(name=list(self.chain.joint_names),
+                                                          position=q.tolist()))
+        if kind < 0.8 or self.q is None:
+            return self._publish(self._poses, pose_stamped(forward_kinematics(self.chain, q),
+                                                           self.chain.base_link))
+        T = forward_kinematics(self.chain, self.q)
+        T[:3, 3] += random.uniform(-LINE_M, LINE_M, 3)
+        goal = Path(poses=[pose_stamped(T, self.chain.base_link)])
+        goal.header.frame_id = self.chain.base_link
+        return self._publish(self._lines, goal)
+
+    def _publish(self, publisher, goal) -> str:
+        goal.header.stamp = RosTime(
+            nanoseconds=self._node.get_clock().now().nanoseconds).to_msg()
+        stamp = stamp_text(goal.header.stamp)
+        self.sent[stamp] = monotonic()
+        publisher.publish(goal)
+        return stamp
+
+    @property
+    def open(self) -> list[str]:
+        """Return the goals without a final answer."""
+        return [stamp for stamp in self.sent if stamp not in self.final]
+
+
+class Witness(Node):
+    """Sends to both arms, and records what their controllers publish."""
+
+    def __init__(self, pair: Pair, names: tuple[str, ...], seed: int) -> None:
+        super().__init__('witness')
+        self.random = np.random.default_rng(seed)
+        self.hands = [Hand(self, pair, k, name, self.random) for k, name in enumerate(names)]
+        self.seen: list[list[tuple[float, list[float]]]] = [[] for _ in names]
+        self.create_subscription(JointState, 'joint_states', self._on_state, ALL)
+        self._executor = make_executor()
+        self._executor.add_node(self)
+
+    def _on_state(self, message: JointState) -> None:
+        at = message.header.stamp.sec % 100_000 + 1e-9 * message.header.stamp.nanosec
+        values = dict(zip(message.name, message.position))
+        for hand, seen in zip(self.hands, self.seen):
+            if hand.chain.joint_names[0] in values:
+                q = [values[name] for name in hand.chain.joint_names]
+                seen.append((at, q))
+                hand.q = np.array(q)
+
+    def spin(self, seconds: float, until=lambda: False) -> bool:
+        """Receive for some time, or until something holds; return whether it does."""
+        end = monotonic() + seconds
+        while not until():
+            if monotonic() > end:
+                return False
+            self._executor.spin_once(timeout_sec=0.01)
+        return True
+
+
+def judged(pair: Pair, seen: list[list[tuple[float, list[float]]]]) -> tuple[int, int, float]:
+    """Return of recorded postures how many touch, how many were judged, and the least distance."""
+    times = [np.array([at for at, _ in each]) for each in seen]
+    values = [np.array([q for _, q in each]) for each in seen]
+    begin, end = max(t[0] for t in times), min(t[-1] for t in times)
+    grid = np.unique(np.concatenate([t[(t >= begin) & (t <= end)] for t in times]))
+    Q = np.empty((len(grid), pair.tree.n))
+    for k in range(2):
+        order = np.argsort(times[k], kind='stable')
+        for joint, column in enumerate(pair.columns(k)):
+            Q[:, column] = np.interp(grid, times[k][order], values[k][order, joint])
+    steps = np.maximum(1, np.ceil(REACH_M * np.abs(np.diff(Q, axis=0)).max(axis=1) / STEP_M))
+    at = np.concatenate([k + np.arange(n) / n for k, n in enumerate(steps.astype(int))])
+    fine = np.array([np.interp(at, np.arange(len(Q)), column) for column in Q.T]).T
+    arms = [chain.joint_names for chain in pair.chains]
+    near = fine[~pair.model.between(arms).with_objects((), NEAR_M).check_many(fine)]
+    model = pin.buildModelFromXML(pair.text)
+    geometry = pin.buildGeomFromUrdfString(model, pair.text, pin.COLLISION,
+                                           package_dirs=[str(REAL.parent.parent)])
+    carried = [{k for k in range(1, model.njoints)
+                if any(model.names[j] in names for j in model.supports[k])} for names in arms]
+    objects = geometry.geometryObjects
+    geometry.removeAllCollisionPairs()
+    for i, one in enumerate(objects):
+        for j, other in enumerate(objects):
+            if one.parentJoint in carried[0] and other.parentJoint in carried[1]:
+                geometry.addCollisionPair(pin.CollisionPair(i, j))
+    data, look, q = model.createData(), pin.GeometryData(geometry), pin.neutral(model)
+    ids = [model.joints[model.getJointId(name)] for name in pair.tree.joint_names]
+    touching, least = 0, np.inf
+    for posture in near:
+        for joint, value in zip(ids, posture):
+            if joint.nq == 1:
+                q[joint.idx_q] = value
+            else:
+                q[joint.idx_q:joint.idx_q + 2] = np.cos(value), np.sin(value)
+        touching += pin.computeCollisions(model, data, geometry, look, q, True)
+        pin.computeDistances(model, data, geometry, look, q)
+        least = min(least, min(each.min_distance for each in look.distanceResults))
+    return touching, len(fine), least
+
+
+def controllers(stack: ExitStack, pair: Pair, urdf: FilePath, rate: float,
+                q: np.ndarray, folder: FilePath) -> None:
+    """Start a simulated controller for each arm."""
+    for k, side in enumerate(SIDES):
+        start = ', '.join(f'{value:.6f}' for value in q[pair.columns(k)])
+        (folder / side).mkdir(exist_ok=True)
+        stack.enter_context(running('sim_controller', [
+            '--ros-args', '-r', f'__node:={side}_controller',
+            '-r', f'joint_trajectory:={side}_controller/joint_trajectory',
+            '-p', f'urdf_file:={urdf}', '-p', f'base_link:={pair.base}',
+            '-p', f'tip_link:={pair.tips[k]}', '-p', 'fixed_joints:=false',
+            '-p', f'initial_positions:=[{start}]', '-p', f'rate:={rate:.1f}'], folder / side))
+
+
+def arms_node(pair: Pair, urdf: FilePath) -> list[str]:
+    """Return the arguments of ik_arms."""
+    joints = ', '.join(f"'{' '.join(chain.joint_names)}'" for chain in pair.chains)
+    return ['--ros-args', '-p', f'urdf_file:={urdf}', '-p', f'base_link:={pair.base}',
+            '-p', f'tip_links:=[{", ".join(pair.tips)}]', '-p', 'arms:=[left, right]',
+            '-p', 'controllers:=[left_controller, right_controller]',
+            '-p', f'controller_joints:=[{joints}]', '-p', f'mesh_paths:=[{REAL.parent.parent}]',
+            '-p', f'collision.margin:={MARGIN_M}']
+
+
+def at_random(witness: Witness, goals: int) -> None:
+    """Send goals to both arms at random times, and stops, until each arm has had as many."""
+    while min(len(hand.sent) for hand in witness.hands) < goals:
+        hand = witness.hands[int(witness.random.integers(2))]
+        if len(hand.sent) < goals:
+            hand.send()
+        if witness.random.random() < 0.03:
+            hand.stop.call_async(Trigger.Request())
+        witness.spin(witness.random.uniform(0.05, 1.0))
+    witness.spin(PATIENCE_S, lambda: not any(hand.open for hand in witness.hands))
+    witness.spin(SETTLE_S)
+
+
+def seconds_for(witness: Witness, count: int, turns: bool) -> float:
+    """Return the time (s) in which each arm ends as many goals, in turns or at once."""
+    begin, left = monotonic(), [count, count]
+    open_goals = ['', '']
+    turn = 0
+    while any(left) or any(open_goals):
+        for k, hand in enumerate(witness.hands):
+            if open_goals[k] and open_goals[k] in hand.final:
+                open_goals[k] = ''
+                turn = 1 - k
+            if not open_goals[k] and left[k] and (not turns or turn == k and not any(open_goals)):
+                open_goals[k] = hand.send(0.0)
+                left[k] -= 1
+        if not witness.spin(PATIENCE_S, lambda: any(
+                stamp in hand.final for stamp, hand in zip(open_goals, witness.hands) if stamp)):
+            raise SystemExit(f'no answer within {PATIENCE_S:g} s')
+    return monotonic() - begin
+
+
+def measure(pair: Pair, options: argparse.Namespace) -> None:
+    """Measure and judge one robot."""
+    with TemporaryDirectory() as name, ExitStack() as stack:
+        folder = FilePath(name)
+        urdf = folder / 'robot.urdf'
+        urdf.write_text(pair.text)
+        q = pair.posture(np.random.default_rng(options.seed))
+        controllers(stack, pair, urdf, options.rate, q, folder)
+        stack.enter_context(running('ik_arms', arms_node(pair, urdf), folder))
+        witness = Witness(pair, ('/ik_arms/left', '/ik_arms/right'), options.seed)
+        for hand, side in zip(witness.hands, SIDES):
+            if not all(greet(witness, f"/ik_arms/{side}", PATIENCE_S, each,
+                             lambda condition, seconds: witness.spin(seconds, condition))
+                       for each in hand.publishers):
+                raise SystemExit((folder / 'ik_arms.log').read_text())
+        witness.spin(PATIENCE_S, lambda: all(witness.seen))
+        witness.spin(START_S)
+        at_random(witness, options.goals)
+        reasons = Counter(reason for hand in witness.hands for reason in hand.final.values())
+        waits = [hand.accepted[stamp] - hand.sent[stamp] for hand in witness.hands
+                 for stamp in hand.accepted]
+        missing = sum(len(hand.open) for hand in witness.hands)
+        twice = sum(hand.twice for hand in witness.hands)
+        touching, count, least = judged(pair, witness.seen)
+        print(f'{pair.name}, {options.rate:g} Hz: {2 * options.goals} goals, {missing} without an '
+              f'answer, {twice} answered twice; '
+              + ', '.join(f'{n} {reason}' for reason, n in reasons.most_common())
+              + f'; accepted after {1e3 * np.median(waits):.1f} ms (median). '
+              f'{touching} of {count:,} postures touch, the arms are {1e3 * least:.1f} mm apart '
+              'at least.', flush=True)
+        if options.throughput:
+            turns, both = (seconds_for(witness, options.throughput, each)
+                           for each in (True, False))
+            print(f'    {options.throughput} goals for each arm: {turns:.0f} s in turns, '
+                  f'{both:.0f} s at once, {turns / both:.2f} x', flush=True)
+        if options.log:
+            print((folder / 'ik_arms.log').read_text())
+        witness.destroy_node()
+
+
+def main() -> None:
+    """Measure the robots that are asked for."""
+    known = pairs()
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[1])
+    parser.add_argument('--robots', nargs='*', default=list(known), choices=known)
+    parser.add_argument('--goals', type=int, default=1000, help='of each arm')
+    parser.add_argument('--rate', type=float, default=100.0, help='of the controllers, Hz')
+    parser.add_argument('--throughput', type=int, default=30, help='goals of each arm; 0: none')
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--log', action='store_true', help='print what the node logs')
+    options = parser.parse_args()
+    rclpy.init()
+    for name in options.robots:
+        measure(known[name], options)
+    leave(None, 0)
+
+
+if __name__ == '__main__':
+    main()

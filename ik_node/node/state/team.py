@@ -1,0 +1,403 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The arms of one robot in one process: where each is and what it does, for all others.
+
+An arm is planned around the others as they will rest, and what it is sent is proved against what
+they do meanwhile, as their controllers interpolate it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from ik_node.base.errors import Reason, StateError, TrajectoryError
+from ik_node.base.text import quote
+from ik_node.collision.bodies.parts import Body
+from ik_node.collision.distances.certificate import Contact
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.other_joints import States
+from ik_node.kinematics.links import path_between
+from ik_node.model.joint_space import JointSpace
+from ik_node.motion.change.active_trajectory import (
+    ActiveTrajectory,
+    SAME_POSITION,
+    SETTLING_TIME_S,
+)
+from ik_node.motion.together import ArmMotion, contact_between
+from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.node.robot.robot import Robot, RobotSlot
+
+TIMING_ROOM_S = 0.01   # by which a controller may be late or early, besides one of its cycles
+LAG_S = 0.01           # to which it is found how late an arm is ...
+LAG_STEP_S = 0.05      # ... and in which steps it counts
+MOVED = 1e-3           # rad or m, by which an arm that is not sent anything has moved
+
+
+class Measured(Protocol):
+    """What is known of an arm by its joint states."""
+
+    @property
+    def cycle(self) -> float:
+        """Return the time (s) between two updates of its controller."""
+
+    def delivery(self) -> float:
+        """Return how long (s) a trajectory takes to the controller."""
+
+    def last(self, robot: Robot) -> tuple[np.ndarray | None, float]:
+        """Return its posture (n,), if it is known, and the age (s) of that."""
+
+
+@dataclass(frozen=True)
+class ResultingStates:
+    """What is measured of joints, but for those that are under way: these are where they end."""
+
+    positions: Mapping[str, float]
+    velocities: Mapping[str, float]
+    stamps: Mapping[str, float]
+    heard: Mapping[str, float]
+
+
+class OtherArmError(TrajectoryError):
+    """A motion would meet another arm that is under way; it is free when that has passed."""
+
+
+class Wait(NamedTuple):
+    """A goal that waits until another arm has passed."""
+
+    since: float  # monotonic, s
+    is_over: Callable[[], bool]
+
+
+class Alone:
+    """The place of an arm beside which there is none in this process."""
+
+    name = ''
+    world_link: str | None = None
+    """The link in which the ground is, and objects whose frame is not told; None: the base."""
+
+    def join(self, slot: RobotSlot, measured: Measured) -> None:
+        """Tell the others of an arm."""
+
+    def states(self, measured: States, streams: bool) -> States:
+        """Return where joints beside this arm are to be expected."""
+        return measured
+
+    def without_others(self, model: CollisionModel) -> CollisionModel:
+        """Return a model without the other arms, for a motion that is proved against theirs."""
+        return model
+
+    def contact(self, trajectory: Trajectory, began: float, stamped: bool = True
+                ) -> Contact | None:
+        """Return where a motion, begun at a monotonic time (s), would meet another arm's."""
+        return None
+
+    def require_apart(self, trajectory: Trajectory, began: float, stamped: bool = True) -> None:
+        """
+        Check that a motion, begun at a monotonic time (s), is proved to meet no other arm.
+
+        Raises
+        ------
+        OtherArmError
+            If it meets one that is under way, so that it is to wait.
+        TrajectoryError
+            COLLISION, if it meets one that rests.
+        StateError
+            JOINTS_IN_USE, if an arm moves that joints of the other one carry.
+
+        """
+
+    def contact_now(self) -> tuple[ActiveTrajectory, Contact] | None:
+        """Return the motion under way and what it meets, as another arm does something else."""
+        return None
+
+    def waits(self, is_over: Callable[[], bool]) -> None:
+        """Note that a goal waits until another arm has passed, or `is_over`."""
+
+    def begins(self) -> None:
+        """Note that no goal waits any more."""
+
+    def gives_way(self) -> bool:
+        """Return whether another arm has waited for longer than this one, and is to begin."""
+        return False
+
+
+ALONE = Alone()
+
+
+class Seat(Alone):
+    """
+    The place of an arm among those of its robot.
+
+    Parameters
+    ----------
+    name : str
+    world_link : str
+    others : sequence of Seat
+        All arms of the robot; this one may be among them, and some may come later.
+    models : TeamModels
+        Of all arms.
+    in_step : callable
+        Returns whether the arms have to wait for a goal of all of them.
+
+    """
+
+    def __init__(self, name: str, world_link: str, others: Sequence[Seat], models: TeamModels,
+                 in_step: Callable[[], bool]) -> None:
+        self.name, self.world_link = name, world_link
+        self._others, self._models, self._in_step = others, models, in_step
+        self._slot: RobotSlot | None = None
+        self._measured: Measured | None = None
+        self._wait: Wait | None = None
+        self._certified: Trajectory | None = None  # when it was sent, against the other arms
+        self._deviations: list[object] = []  # of all arms, when they were looked at last
+        self._without: tuple[CollisionModel, CollisionModel] | None = None
+
+    def join(self, slot: RobotSlot, measured: Measured) -> None:
+        """Tell the others of an arm."""
+        self._slot, self._measured = slot, measured
+
+    # ---- of this arm, for the others ----------------------------------------
+
+    @property
+    def robot(self) -> Robot | None:
+        """Return the robot of the arm, once it is known."""
+        return None if self._slot is None else self._slot.robot
+
+    @property
+    def active(self) -> ActiveTrajectory | None:
+        """Return what the arm does, until it has settled; None if it rests."""
+        active = None if self.robot is None else self.robot.active
+        return active if active is not None and active.moves(monotonic() - SETTLING_TIME_S) \
+            else None
+
+    def late(self, stamped: bool) -> float:
+        """Return by how much (s) a trajectory may be carried out late or early."""
+        return TIMING_ROOM_S + (self._measured.cycle if stamped else self._measured.delivery())
+
+    def _lag(self, active: ActiveTrajectory) -> float:
+        """
+        Return by how much (s) the arm is late on a motion, beyond what :meth:`late` is, upwards.
+
+        A controller may scale its speed, and joints follow what they are commanded later.
+        """
+        q, age = self._measured.last(self.robot)
+        elapsed = monotonic() - age - active.began
+        if q is None or not 0.0 < elapsed < active.trajectory.duration + SETTLING_TIME_S:
+            return 0.0
+        lags = np.arange(0.0, elapsed + LAG_S, LAG_S)
+        away = self.robot.chain.difference(active.states(elapsed - lags)[:, 0], q)
+        lag = float(lags[np.abs(away).max(axis=1).argmin()]) - self.late(active.stamp is not None)
+        return max(0.0, LAG_STEP_S * np.ceil(lag / LAG_STEP_S))
+
+    def motion(self, space: JointSpace, now: float) -> ArmMotion | None:
+        """Return what the arm does from a monotonic time (s) on; None if it is not known."""
+        robot, active = self.robot, self.active
+        if robot is None:
+            return None
+        columns = _columns(space, robot.chain.joint_names)
+        if active is not None:
+            return ArmMotion(columns, active.trajectory, active.began - now,
+                             self.late(active.stamp is not None) + self._lag(active))
+        q, _ = self._measured.last(robot)
+        if q is None:
+            return None
+        end = None if robot.active is None else robot.active.trajectory.end
+        if end is not None and np.abs(robot.chain.difference(q, end)).max() <= SAME_POSITION:
+            q = end
+        return ArmMotion(columns, q)
+
+    def _deviation(self) -> object:
+        """
+        Return what is not equal once the arm does what was not proved against the others.
+
+        None: it is on a motion that was, or rests at its end.
+        """
+        robot, active = self.robot, self.active
+        if robot is None:
+            return None
+        last = robot.active
+        proved = last is not None and last.trajectory is self._certified
+        if active is not None:
+            lag = self._lag(active)
+            return None if proved and lag == 0.0 else (active, lag)
+        q, _ = self._measured.last(robot)
+        if q is None or proved and np.abs(robot.chain.difference(
+                q, last.trajectory.end)).max() < MOVED:
+            return None
+        return tuple(np.round(q / MOVED).tolist())
+
+    # ---- of the others, for this arm ----------------------------------------
+
+    @property
+    def others(self) -> list[Seat]:
+        """Return the other arms."""
+        return [other for other in self._others if other is not self]
+
+    def states(self, measured: States, streams: bool) -> States:
+        """
+        Return where joints beside this arm are to be expected.
+
+        Those of arms under way to a goal are where they will rest, but for an arm that follows a
+        stream: what it does next is decided by what is measured.
+        """
+        ends = {} if streams else {
+            name: value for other in self.others if (active := other.active) is not None
+            for name, value in zip(active.trajectory.joint_names, active.trajectory.end.tolist())}
+        if not ends:
+            return measured
+        rest, now = dict.fromkeys(ends, 0.0), dict.fromkeys(ends, monotonic())
+        return ResultingStates({**measured.positions, **ends}, {**measured.velocities, **rest},
+                               {**measured.stamps, **now}, {**measured.heard, **now})
+
+    def without_others(self, model: CollisionModel) -> CollisionModel:
+        """Return a model without the other arms, for a motion that is proved against theirs."""
+        if self._without is None or self._without[0] is not model:
+            joints = {name for other in self.others if other.robot is not None
+                      for name in other.robot.chain.joint_names}
+            self._without = model, model.without(joints)
+        return self._without[1]
+
+    def contact(self, trajectory: Trajectory, began: float, stamped: bool = True
+                ) -> Contact | None:
+        """Return where a motion, begun at a monotonic time (s), would meet another arm's."""
+        model, now = self._models.between_arms(), monotonic()
+        if model is None:
+            return None
+        space = model.chain
+        own = ArmMotion(_columns(space, trajectory.joint_names), trajectory, began - now,
+                        self.late(stamped))
+        return contact_between(model, [own, *filter(None, (
+            other.motion(space, now) for other in self.others))])
+
+    def contact_now(self) -> tuple[ActiveTrajectory, Contact] | None:
+        """Return the motion under way and what it meets, as another arm does something else."""
+        active = self.active
+        if active is None or not active.moves(monotonic()):
+            return None
+        before, self._deviations = self._deviations, [seat._deviation() for seat in self._others]
+        if len(before) == len(self._deviations) and all(
+                now is None or now == then for now, then in zip(self._deviations, before)):
+            return None
+        contact = self.contact(active.trajectory, active.began, active.stamp is not None)
+        return None if contact is None else (active, contact)
+
+    def require_apart(self, trajectory: Trajectory, began: float, stamped: bool = True) -> None:
+        """Check that a motion meets no other arm; raise as :meth:`Alone.require_apart`."""
+        moving = [other for other in self.others
+                  if other.active is not None and other.active.moves(monotonic())]
+        for other in self.others:
+            if other.robot is not None and other.active is None \
+                    and other._measured.last(other.robot)[0] is None:
+                raise StateError(f'it is not known where the arm {quote(other.name)} is',
+                                 Reason.STATE_MISSING)
+        for other in moving:
+            other._require_not_carried(trajectory, self.name)
+            self._require_not_carried(other.active.trajectory, other.name)
+        contact = self.contact(trajectory, began, stamped)
+        if contact is None:
+            self._certified = trajectory
+            self._deviations = [None if seat is self else seat._deviation()
+                                for seat in self._others]
+            return
+        names = ' and '.join(quote(other.name) for other in moving)
+        sentence = f'{contact.words} in {contact.time:.2f} s'
+        if moving:
+            raise OtherArmError(f'{sentence}, as {names} moves', Reason.COLLISION)
+        raise TrajectoryError(sentence, Reason.COLLISION)
+
+    def _require_not_carried(self, trajectory: Trajectory, by: str) -> None:
+        """Raise a StateError if a motion of another arm moves joints that carry this one."""
+        robot = self.robot
+        for joint, _ in path_between(robot.tree, self.world_link, robot.chain.base_link):
+            if joint.name in trajectory.joint_names and np.ptp(
+                    trajectory.q[:, trajectory.joint_names.index(joint.name)]) > SAME_POSITION:
+                raise StateError(
+                    f'the joint {quote(joint.name)}, which {quote(by)} moves, carries the arm '
+                    f'{quote(self.name)}; only one of them can move', Reason.JOINTS_IN_USE)
+
+    # ---- who goes first -----------------------------------------------------
+
+    def waits(self, is_over: Callable[[], bool]) -> None:
+        """Note that a goal waits until another arm has passed, or `is_over`."""
+        if self._wait is None or self._wait.is_over():
+            self._wait = Wait(monotonic(), is_over)
+
+    def begins(self) -> None:
+        """Note that no goal waits any more."""
+        self._wait = None
+
+    def gives_way(self) -> bool:
+        """Return whether another arm has waited for longer than this one, and is to begin."""
+        if self._in_step():
+            return True
+        own = self._wait
+        since = monotonic() if own is None or own.is_over() else own.since
+        return any(wait is not None and not wait.is_over() and wait.since < since
+                   for wait in (other._wait for other in self.others))
+
+
+def _columns(space: JointSpace, names: Sequence[str]) -> np.ndarray:
+    return np.array([space.joint_names.index(name) for name in names])
+
+
+class TeamModels:
+    """
+    Collision models of a whole robot, with the objects of all its arms.
+
+    Parameters
+    ----------
+    seats : sequence of Seat
+    model : callable
+        Returns the model of the robot; None if collisions are not checked, or it is not known yet.
+
+    """
+
+    def __init__(self, seats: Sequence[Seat], model: Callable[[], CollisionModel | None]) -> None:
+        self._seats, self._model = seats, model
+        self._made: tuple[tuple[object, ...], CollisionModel, CollisionModel] | None = None
+
+    def whole(self) -> CollisionModel | None:
+        """Return the model of the robot among the objects of all arms."""
+        made = self._up_to_date()
+        return self._model() if made is None else made[1]
+
+    def between_arms(self) -> CollisionModel | None:
+        """Return the model of what arms may do to each other, with all that they hold."""
+        made = self._up_to_date()
+        return None if made is None else made[2]
+
+    def _up_to_date(self) -> tuple[tuple[object, ...], CollisionModel, CollisionModel] | None:
+        model = self._model()
+        robots = [seat.robot for seat in self._seats if seat.robot is not None]
+        basis = model, *(robot.settings.solver.collisions for robot in robots)
+        if not robots or any(each is None for each in basis):
+            return None
+        if self._made is None or self._made[0] != basis:
+            whole = _with_all_objects(model, robots)
+            self._made = basis, whole, whole.between(
+                [robot.chain.joint_names for robot in robots])
+        return self._made
+
+
+def _with_all_objects(model: CollisionModel, robots: Sequence[Robot]) -> CollisionModel:
+    """Return the model of a robot among the objects of all its arms."""
+    objects: dict[str, Body] = {body.name: body for body in model.objects}
+    touching: dict[str, set[str]] = {}
+    margin = model.margin
+    for robot in robots:
+        own = robot.settings.solver.collisions
+        margin = max(margin, own.margin)
+        for body in own.objects:
+            body = replace(body, frame=body.frame or own.chain.base_link)
+            known = objects.get(body.name, body)
+            name = body.name if (known.frame or model.chain.base_link) == body.frame \
+                else f'{body.name} of {own.chain.tip_link}'
+            objects[name] = replace(body, name=name)
+            touching.setdefault(name, set()).update(own.touch_links.get(body.name, ()))
+    return model.with_objects(objects.values(), margin, touching)

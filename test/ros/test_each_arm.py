@@ -1,0 +1,104 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Two arms of one node, each with goals of its own at the same time: none meets the other."""
+
+from arms_rig import running
+from harness import FINAL, Probe
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+from test_arms import assert_apart
+from two_arms import both, TREE
+
+SIDES = {side: [joint for joint in TREE.joint_names if ('right' in joint) == (side == 'right')]
+         for side in ('left', 'right')}  # the torso belongs to the left arm
+# At the crossing only one hand has room.
+INSIDE, OUTSIDE = both(pan=-0.45, lift=0.3, elbow=-0.6), both(pan=0.7, lift=0.3, elbow=-0.6)
+
+
+class ArmProbe(Probe):
+    """Sends goals to one arm."""
+
+    def __init__(self, side):
+        super().__init__(f'{side}_probe', f'/ik_arms/{side}')
+        self.joints = SIDES[side]
+        self.joint_goals = self.create_publisher(JointState, f'/ik_arms/{side}/goal_joints', 10)
+
+    def send_part(self, q):
+        """Send the arm to its part of a posture of the robot; return the stamp of the goal."""
+        goal = JointState(name=list(self.joints), position=[
+            float(q[TREE.joint_names.index(joint)]) for joint in self.joints])
+        goal.header.stamp = self.get_clock().now().to_msg()
+        self.joint_goals.publish(goal)
+        return f'{goal.header.stamp.sec}.{goal.header.stamp.nanosec:09d}'
+
+
+@pytest.fixture(scope='module')
+def robot(tmp_path_factory):
+    """Return the probe of the robot, and one for each arm."""
+    left, right = ArmProbe('left'), ArmProbe('right')
+    try:
+        with running(tmp_path_factory.mktemp('arms')) as probe:
+            for arm in (left, right):
+                arm.wait_for_node()
+                arm.wait_until_ready()
+            yield probe, left, right
+    finally:
+        left.destroy_node()
+        right.destroy_node()
+
+
+def answered(probe, *goals):
+    """Return the final answers to goals, (arm, stamp) each; the probe records meanwhile."""
+    def spun(arm, stamp):
+        probe.spin_once(0.001)
+        arm.spin_once(0.001)
+        return any(answer['state'] in FINAL for answer in arm.answers(stamp))
+
+    probe.wait(lambda: all([spun(*goal) for goal in goals]), 60.0, 'answers')
+    return [arm.final(stamp) for arm, stamp in goals]
+
+
+def test_arms_move_at_the_same_time(robot):
+    """Each by its own goal, and apart."""
+    probe, left, right = robot
+    probe.states.clear()
+    for answer in answered(probe, *((arm, arm.send_part(OUTSIDE)) for arm in (left, right))):
+        assert answer['reason'] == "REACHED", answer["message"]
+    assert_apart(probe)
+
+
+def test_an_arm_waits_until_the_other_has_left(robot):
+    """The right hand goes to where the left one is, which leaves at the same time."""
+    probe, left, right = robot
+    assert answered(probe, (left, left.send_part(INSIDE)))[0]['reason'] == 'REACHED'
+    refused, = answered(probe, (right, right.send_part(INSIDE)))
+    assert refused['reason'] == 'COLLISION' and 'left' in refused['message'], refused
+    probe.states.clear()
+    leaves = left.send_part(OUTSIDE)
+    left.wait(lambda: left.answers(leaves), what='that the left arm begins')
+    for answer in answered(probe, (left, leaves), (right, right.send_part(INSIDE))):
+        assert answer['reason'] == 'REACHED', answer['message']
+    assert_apart(probe)
+
+
+def test_goals_at_random(robot):
+    """Joints, both arms, whenever they come: each goal has one answer, and nothing touches."""
+    probe, left, right = robot
+    random, probe_states = np.random.default_rng(4), probe.states
+    probe_states.clear()
+    sent = []
+    for _ in range(25):
+        q = both(pan=random.uniform(-0.7, 0.5), lift=random.uniform(-0.3, 0.5),
+                 elbow=random.uniform(-0.8, 0.2))
+        arm = (left, right)[random.integers(2)]
+        sent.append((arm, arm.send_part(q)))
+        end = probe.get_clock().now().nanoseconds + int(1e9 * random.uniform(0.05, 0.8))
+        while probe.get_clock().now().nanoseconds < end:
+            for each in robot:
+                each.spin_once(0.002)
+    answers = answered(probe, *sent)
+    assert {answer['reason'] for answer in answers} <= {
+        'REACHED', 'COLLISION', 'SUPERSEDED', 'ALREADY_THERE'}, [a['message'] for a in answers]
+    assert sum(answer['reason'] == 'REACHED' for answer in answers) >= 5
+    assert_apart(probe)
