@@ -327,10 +327,11 @@ def seconds_for(witness: Witness, count: int, turns: bool) -> float:
             if open_goals[k] and open_goals[k] in hand.final:
                 open_goals[k] = ''
                 turn = 1 - k
+        for k, hand in enumerate(witness.hands):
             if not open_goals[k] and left[k] and (not turns or turn == k and not any(open_goals)):
                 open_goals[k] = hand.send(0.0)
                 left[k] -= 1
-        if not witness.spin(PATIENCE_S, lambda: any(
+        if any(open_goals) and not witness.spin(PATIENCE_S, lambda: any(
                 stamp in hand.final for stamp, hand in zip(open_goals, witness.hands) if stamp)):
             raise SystemExit(f'no answer within {PATIENCE_S:g} s')
     return monotonic() - begin

@@ -49,6 +49,7 @@ OWN_TESTS = ('docs/explanation/motion.md', 'docs/how_to/workspace.md', 'docs/how
              'docs/tutorials/python_client.md',  # test/ros/test_client.py
              'docs/how_to/goals.md', 'docs/how_to/motion_sequences.md',  # the same
              'docs/how_to/path_constraints.md',  # the same
+             'docs/how_to/several_arms.md',  # test/ros/test_each_arm.py
              'docs/how_to/moveit_clients.md',  # test/ros/test_moveit_kinematics.py
              'docs/how_to/tool.md',  # test/ros/test_named_tools.py
              'docs/how_to/named_poses.md',  # test/ros/test_named_poses.py

@@ -9,6 +9,7 @@ A client of a running node.
     gripper     A gripper behind an action of control_msgs; the node has no part in it
     handles     What a call returns: a request to the node, and later its result
     poses       Poses, joint positions, orientations and twists of users as messages
+    robot       A robot with several arms, for programs in Python
     scene       Objects around the arm, as the node checks them for collisions
     sequences   Sequences of PTP, LIN and CIRC motions, by the action ``~/motion_sequence``
     streams     Goals of many messages: a stream of poses, or a jog
@@ -31,6 +32,7 @@ from ik_node.client.answers import (
 from ik_node.client.arm import Arm
 from ik_node.client.gripper import Gripper, GripperState
 from ik_node.client.handles import GoalHandle, Handle
+from ik_node.client.robot import GoalHandles, Robot
 from ik_node.client.scene import SceneClient
 from ik_node.client.sequences import circ, lin, Motion, ptp
 from ik_node.client.streams import Jog, Stream
@@ -43,6 +45,7 @@ __all__ = [
     'Arm',
     'ClientError',
     'GoalHandle',
+    'GoalHandles',
     'GoalNotReachedError',
     'Gripper',
     'GripperState',
@@ -53,6 +56,7 @@ __all__ = [
     'NodeUnreachableError',
     'PostureEntry',
     'PreviewReport',
+    'Robot',
     'SceneClient',
     'Stream',
     'TaughtPath',

@@ -3,12 +3,15 @@
 """Two arms of one node, each with goals of its own at the same time: none meets the other."""
 
 from arms_rig import running
+from documents import program_of
 from harness import FINAL, Probe
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 from test_arms import assert_apart
 from two_arms import both, TREE
+
+from ik_node.client import ClientError, Robot
 
 SIDES = {side: [joint for joint in TREE.joint_names if ('right' in joint) == (side == 'right')]
          for side in ('left', 'right')}  # the torso belongs to the left arm
@@ -102,3 +105,19 @@ def test_goals_at_random(robot):
         'REACHED', 'COLLISION', 'SUPERSEDED', 'ALREADY_THERE'}, [a['message'] for a in answers]
     assert sum(answer['reason'] == 'REACHED' for answer in answers) >= 5
     assert_apart(probe)
+
+
+def test_a_program_moves_both(robot):
+    """By the client, each by its own goal."""
+    with Robot() as arms:
+        assert list(arms.arms) == ['left', 'right']
+        moved = arms.joints({side: [float(OUTSIDE[TREE.joint_names.index(joint)])
+                                         for joint in joints] for side, joints in SIDES.items()})
+        assert {name: answer.reached for name, answer in moved.wait(30.0).items()} == {
+            'left': True, 'right': True}
+        poses = {side: arms[side].tip_pose for side in SIDES}
+        assert all(answer.reached for answer in arms.move(poses).wait(30.0).values())
+        with pytest.raises(ClientError, match='no arm .middle.; it has .left., .right.'):
+            arms.move({'left': poses['left'], 'middle': poses['left']})
+        assert all(handle.wait(10.0) for handle in arms.stop().values())
+    exec(program_of('docs/how_to/several_arms.md'), {})

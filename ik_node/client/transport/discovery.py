@@ -19,7 +19,7 @@ import signal
 import sys
 import threading
 from threading import Lock
-from time import monotonic
+from time import monotonic, sleep
 from types import FrameType
 from typing import Any, Protocol
 from weakref import WeakSet
@@ -83,6 +83,27 @@ def find_target(node: Node, name: str | None, namespace: str, seconds: float, wa
             f'there are {len(names)} nodes, {", ".join(map(quote, names))}; name the one that is '
             f'meant: Arm({names[0]!r})')
     return names[0]
+
+
+def find_arms(node: Node, robot: str, seconds: float) -> list[str]:
+    """
+    Return the full names of the arms of an ik_arms, sorted.
+
+    Raises
+    ------
+    NodeUnreachableError
+        If there are none within `seconds`.
+
+    """
+    end, names = monotonic() + seconds, list[str]()
+    while monotonic() < end:
+        found = [each for each in ik_nodes(node) if each.startswith(f'{robot}/')]
+        if found and found == names:
+            return found
+        names = found
+        sleep(OTHERS_DELAY_S)
+    raise NodeUnreachableError(f'no arms of {quote(robot)} are there; start ik_arms, or give its '
+                               'name')
 
 
 def ik_nodes(node: Node) -> list[str]:
