@@ -85,6 +85,29 @@ def test_an_arm_waits_until_the_other_has_left(robot):
     assert_apart(probe)
 
 
+def test_an_arm_brakes_if_the_other_stops_in_its_way(robot):
+    """What was proved holds no longer: the right hand does not go on to where the left one is."""
+    probe, left, right = robot
+    for q, arms in ((OUTSIDE, (right, left)), (INSIDE, (left,))):
+        assert {answer['reason'] for answer in answered(
+            probe, *((arm, arm.send_part(q)) for arm in arms))} <= {'REACHED', 'ALREADY_THERE'}
+    probe.states.clear()
+    assert left.set_parameters('/ik_arms/left', {'motion.velocity_scale': 0.2}).successful
+    leaves = left.send_part(OUTSIDE)
+    left.wait(lambda: left.answers(leaves), what='that the left arm begins')
+    enters = right.send_part(INSIDE)
+    right.wait(lambda: left.spin_once(0.001) or probe.spin_once(0.001) or right.answers(enters),
+               20.0, what='that the right arm begins')
+    assert left.call(left.stop).success
+    stopped, held = answered(probe, (left, leaves), (right, enters))
+    assert stopped['reason'] == 'STOPPED', stopped
+    assert held['reason'] == 'COLLISION' and 'another arm moves otherwise' in held['message'], held
+    probe.spin_for(1.0)
+    assert_apart(probe)
+    assert left.set_parameters('/ik_arms/left', {'motion.velocity_scale': 1.0}).successful
+    assert answered(probe, (left, left.send_part(OUTSIDE)))[0]['reason'] == 'REACHED'
+
+
 def test_goals_at_random(robot):
     """Joints, both arms, whenever they come: each goal has one answer, and nothing touches."""
     probe, left, right = robot

@@ -49,7 +49,7 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
     """
     Plan the fastest ramp to rest; if that would collide, one on the path of the trajectory.
 
-    If both would, or the other one breaks a limit, the fastest: a stop is never lost.
+    That one keeps the jerk limits, unless only a shorter one is free.  If both would, or the other one breaks a limit, the fastest: a stop is never lost.
 
     Parameters
     ----------
@@ -79,13 +79,15 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
         allowed = np.where(now < model.margins, np.minimum(now, begun), now)
     if (model is None or certify(model, *segments(fastest), now) is None) and kept(fastest):
         return fastest
-    on_path = plan_path_stop(active, start, limits, period).trajectory
-    try:
-        validate(on_path, limits)
-        require_free(model, on_path, allowed=allowed)
-    except TrajectoryError:
-        return fastest
-    return on_path
+    for smooth in (True, False):
+        on_path = plan_path_stop(active, start, limits, period, smooth).trajectory
+        try:
+            validate(on_path, limits)
+            require_free(model, on_path, allowed=allowed)
+            return on_path
+        except TrajectoryError:
+            pass
+    return fastest
 
 
 def plan_path_stop(active: Trajectory, start: StartState, limits: MotionLimits,

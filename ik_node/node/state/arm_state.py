@@ -19,7 +19,11 @@ from sensor_msgs.msg import JointState
 from ik_node.base.errors import Reason, StateError
 from ik_node.base.text import quote
 from ik_node.collision.distances.model import CollisionModel
-from ik_node.collision.distances.other_joints import OtherJointTracker
+from ik_node.collision.distances.other_joints import (
+    OtherJoint,
+    OtherJointTracker,
+    REST_ROOM,
+)
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import Chain
 from ik_node.model.description.urdf import Tree
@@ -388,6 +392,9 @@ class OtherJoints:
         self._seat = seat
         self._robot: object = None
         self._tracker: OtherJointTracker | None = None
+        # Where they are by the joint states, and where they were said to be last.
+        self._measured: dict[str, OtherJoint] = {}
+        self._told: dict[str, OtherJoint] = {}
         self._said, self._said_at = '', -inf
 
     @property
@@ -416,13 +423,21 @@ class OtherJoints:
 
         """
         if robot is not self._robot:
-            self._robot, self._tracker = robot, None
+            self._robot, self._tracker, self._measured, self._told = robot, None, {}, {}
             if model is not None and model.other_joints:
                 self._tracker = OtherJointTracker(tree, model.other_joints,
                                                   assumed_positions(tree, self._assumed))
-        found = None if self._tracker is None else self._tracker.look(
-            self._seat.states(self._states, streams), monotonic())
-        return None if found is None else model.with_others(found)
+        if self._tracker is None:
+            return None
+        self._measured = self._tracker.look(self._states, monotonic()) or self._measured
+        # What a stream does next is decided by what is measured.
+        found = {**self._measured, **({} if streams else {
+            name: OtherJoint(value, REST_ROOM) for name, value in self._seat.ends().items()
+            if name in self._measured})}
+        if found == self._told:
+            return None
+        self._told = found
+        return model.with_others(found)
 
     def warn(self) -> None:
         """Say, now and then and when that changes, which joints are not known."""

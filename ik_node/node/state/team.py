@@ -10,7 +10,7 @@ they do meanwhile, as their controllers interpolate it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic
 from typing import NamedTuple, Protocol
 
@@ -21,7 +21,6 @@ from ik_node.base.text import quote
 from ik_node.collision.bodies.parts import Body
 from ik_node.collision.distances.certificate import Contact
 from ik_node.collision.distances.model import CollisionModel
-from ik_node.collision.distances.other_joints import States
 from ik_node.kinematics.links import path_between
 from ik_node.model.joint_space import JointSpace
 from ik_node.motion.change.active_trajectory import (
@@ -53,16 +52,6 @@ class Measured(Protocol):
         """Return its posture (n,), if it is known, and the age (s) of that."""
 
 
-@dataclass(frozen=True)
-class ResultingStates:
-    """What is measured of joints, but for those that are under way: these are where they end."""
-
-    positions: Mapping[str, float]
-    velocities: Mapping[str, float]
-    stamps: Mapping[str, float]
-    heard: Mapping[str, float]
-
-
 class OtherArmError(TrajectoryError):
     """A motion would meet another arm that is under way; it is free when that has passed."""
 
@@ -84,9 +73,9 @@ class Alone:
     def join(self, slot: RobotSlot, measured: Measured) -> None:
         """Tell the others of an arm."""
 
-    def states(self, measured: States, streams: bool) -> States:
-        """Return where joints beside this arm are to be expected."""
-        return measured
+    def ends(self) -> Mapping[str, float]:
+        """Return where joints of other arms will rest, or do at the end of a motion."""
+        return {}
 
     def without_others(self, model: CollisionModel) -> CollisionModel:
         """Return a model without the other arms, for a motion that is proved against theirs."""
@@ -204,13 +193,21 @@ class Seat(Alone):
         if active is not None:
             return ArmMotion(columns, active.trajectory, active.began - now,
                              self.late(active.stamp is not None) + self._lag(active))
-        q, _ = self._measured.last(robot)
-        if q is None:
+        end = self._end()
+        q = self._measured.last(robot)[0] if end is None else end
+        return None if q is None else ArmMotion(columns, q)
+
+    def _end(self) -> np.ndarray | None:
+        """Return where the arm will rest or rests, (n,), if that is the end of a motion."""
+        robot = self.robot
+        if robot is None or robot.active is None:
             return None
-        end = None if robot.active is None else robot.active.trajectory.end
-        if end is not None and np.abs(robot.chain.difference(q, end)).max() <= SAME_POSITION:
-            q = end
-        return ArmMotion(columns, q)
+        end = robot.active.trajectory.end
+        if self.active is None:
+            q, _ = self._measured.last(robot)
+            if q is None or np.abs(robot.chain.difference(q, end)).max() > MOVED:
+                return None
+        return end
 
     def _deviation(self) -> object:
         """
@@ -227,8 +224,7 @@ class Seat(Alone):
             lag = self._lag(active)
             return None if proved and lag == 0.0 else (active, lag)
         q, _ = self._measured.last(robot)
-        if q is None or proved and np.abs(robot.chain.difference(
-                q, last.trajectory.end)).max() < MOVED:
+        if q is None or proved and self._end() is not None:
             return None
         return tuple(np.round(q / MOVED).tolist())
 
@@ -239,21 +235,10 @@ class Seat(Alone):
         """Return the other arms."""
         return [other for other in self._others if other is not self]
 
-    def states(self, measured: States, streams: bool) -> States:
-        """
-        Return where joints beside this arm are to be expected.
-
-        Those of arms under way to a goal are where they will rest, but for an arm that follows a
-        stream: what it does next is decided by what is measured.
-        """
-        ends = {} if streams else {
-            name: value for other in self.others if (active := other.active) is not None
-            for name, value in zip(active.trajectory.joint_names, active.trajectory.end.tolist())}
-        if not ends:
-            return measured
-        rest, now = dict.fromkeys(ends, 0.0), dict.fromkeys(ends, monotonic())
-        return ResultingStates({**measured.positions, **ends}, {**measured.velocities, **rest},
-                               {**measured.stamps, **now}, {**measured.heard, **now})
+    def ends(self) -> Mapping[str, float]:
+        """Return where joints of other arms will rest, or do at the end of a motion."""
+        return {name: value for other in self.others if (end := other._end()) is not None
+                for name, value in zip(other.robot.chain.joint_names, end.tolist())}
 
     def without_others(self, model: CollisionModel) -> CollisionModel:
         """Return a model without the other arms, for a motion that is proved against theirs."""
