@@ -284,7 +284,8 @@ def controllers(stack: ExitStack, pair: Pair, urdf: FilePath, rate: float,
                 q: np.ndarray, folder: FilePath) -> None:
     """Start a simulated controller for each arm."""
     for k, side in enumerate(SIDES):
-        start = ', '.join(f'{value:.17g}' if value % 1 else f'{value:.1f}' for value in q[pair.columns(k)])
+        start = ', '.join(f'{value:.17g}' if value % 1.0 else f'{value:.1f}'
+                          for value in q[pair.columns(k)])
         (folder / side).mkdir(exist_ok=True)
         stack.enter_context(running('sim_controller', [
             '--ros-args', '-r', f'__node:={side}_controller',

@@ -49,7 +49,8 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
     """
     Plan the fastest ramp to rest; if that would collide, one on the path of the trajectory.
 
-    That one keeps the jerk limits, unless only a shorter one is free.  If both would, or the other one breaks a limit, the fastest: a stop is never lost.
+    That one keeps the jerk limits, unless only a shorter one is free.  If both would, or the other
+    one breaks a limit, the fastest: a stop is never lost.
 
     Parameters
     ----------

@@ -51,6 +51,9 @@ class Measured(Protocol):
     def last(self, robot: Robot) -> tuple[np.ndarray | None, float]:
         """Return its posture (n,), if it is known, and the age (s) of that."""
 
+    def fresh(self, robot: Robot) -> object:
+        """Return what is measured now; raise a StateError if that is not known."""
+
 
 class OtherArmError(TrajectoryError):
     """A motion would meet another arm that is under way; it is free when that has passed."""
@@ -97,7 +100,8 @@ class Alone:
         TrajectoryError
             COLLISION, if it meets one that rests.
         StateError
-            JOINTS_IN_USE, if an arm moves that joints of the other one carry.
+            JOINTS_IN_USE, if an arm moves that joints of the other one carry; as
+            :meth:`Measured.fresh`, if it is not known where one is.
 
         """
 
@@ -277,10 +281,8 @@ class Seat(Alone):
         moving = [other for other in self.others
                   if other.active is not None and other.active.moves(monotonic())]
         for other in self.others:
-            if other.robot is not None and other.active is None \
-                    and other._measured.last(other.robot)[0] is None:
-                raise StateError(f'it is not known where the arm {quote(other.name)} is',
-                                 Reason.STATE_MISSING)
+            if other.robot is not None and other.active is None:
+                other._require_known()
         for other in moving:
             other._require_not_carried(trajectory, self.name)
             self._require_not_carried(other.active.trajectory, other.name)
@@ -295,6 +297,14 @@ class Seat(Alone):
         if moving:
             raise OtherArmError(f'{sentence}, as {names} moves', Reason.COLLISION)
         raise TrajectoryError(sentence, Reason.COLLISION)
+
+    def _require_known(self) -> None:
+        """Raise a StateError unless it is known where the arm is now."""
+        try:
+            self._measured.fresh(self.robot)
+        except StateError as error:
+            raise StateError(f'the arm {quote(self.name)} may be in the way: {error}',
+                             error.reason) from None
 
     def _require_not_carried(self, trajectory: Trajectory, by: str) -> None:
         """Raise a StateError if a motion of another arm moves joints that carry this one."""
