@@ -113,7 +113,8 @@ def arm_node(robot_node: Node, arm: Arm, robot: ArmsRobot, values: Mapping[str, 
     remaps = {'__ns': robot_node.get_fully_qualified_name(), '__node': arm.name,
               **{name: robot_node.resolve_topic_name(name) for name in SHARED_NAMES},
               **{name: f'~/{name}' for name in OWN_NAMES}}
-    arguments = ['--ros-args']
+    clock = robot_node.get_parameter('use_sim_time').value
+    arguments = ['--ros-args', '-p', f'use_sim_time:={str(clock).lower()}']
     for name, to in remaps.items():
         arguments += ['-r', f'{name}:={to}']
     return IkNode(arm.name, defaults, arguments, [row.name for row in IK_ARMS], seat)
