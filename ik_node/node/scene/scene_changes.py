@@ -138,9 +138,10 @@ class SceneChanges:
     def _on_watch(self) -> None:
         """Make it anew if joints beside the arm have moved; look what other arms do."""
         self._look(self._ramps.streams)
-        met = self._seat.contact_now()
-        if met is not None and met[0] is self._ramps.motion_to_recheck:
-            self._brake_before(*met, 'another arm moves otherwise')
+        active = self._ramps.motion_to_recheck
+        contact = None if active is None else self._seat.contact_now(active)
+        if contact is not None:
+            self._brake_before(active, contact, 'another arm moves otherwise')
         if self._watch.timer_period_ns != round(1e9 * self._others.period):
             self._watch.timer_period_ns = round(1e9 * self._others.period)
 
@@ -255,7 +256,7 @@ class SceneChanges:
         """Return the scene of messages; None, with complaints, if something unforeseen fails."""
         try:
             return build_scene(messages, robot, self._services, self._make, lambda: self._closed,
-                               self._seat)
+                               self._ramps.motion_to_recheck, self._seat)
         except Abandoned:
             return None
         except ParameterError as error:  # of the model, such as a plane that would move

@@ -171,7 +171,8 @@ MakeSettings = Callable[[Robot, Scene], Settings]
 
 
 def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneServices,
-                make: MakeSettings, is_abandoned: Callable[[], bool], seat: Alone) -> BuiltScene:
+                make: MakeSettings, is_abandoned: Callable[[], bool],
+                active: ActiveTrajectory | None, seat: Alone) -> BuiltScene:
     """
     Make a scene anew with the changes of messages, and check the motion that runs.
 
@@ -181,6 +182,8 @@ def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneS
         Makes the settings of a robot with a scene.
     is_abandoned : callable
         As in :class:`SceneDraft`.
+    active : ActiveTrajectory or None
+        That motion; a stream looks after itself.
     seat : Alone
         What other arms of the robot do.
 
@@ -190,7 +193,7 @@ def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneS
                        is_abandoned)
     for message in messages:
         message.complaint = _complaint(draft, message)
-    settings, active = None, robot.active
+    settings = None
     if not all(message.complaint for message in messages):
         settings = make(robot, draft.scene)
     return BuiltScene(robot, basis, draft, settings, active,

@@ -105,8 +105,8 @@ class Alone:
 
         """
 
-    def contact_now(self) -> tuple[ActiveTrajectory, Contact] | None:
-        """Return the motion under way and what it meets, as another arm does something else."""
+    def contact_now(self, active: ActiveTrajectory) -> Contact | None:
+        """Return what the motion under way meets, if an arm does what was not proved."""
         return None
 
     def waits(self, is_over: Callable[[], bool]) -> None:
@@ -264,17 +264,13 @@ class Seat(Alone):
         return contact_between(model, [own, *filter(None, (
             other.motion(space, now) for other in self.others))])
 
-    def contact_now(self) -> tuple[ActiveTrajectory, Contact] | None:
-        """Return the motion under way and what it meets, as another arm does something else."""
-        active = self.active
-        if active is None or not active.moves(monotonic()):
-            return None
+    def contact_now(self, active: ActiveTrajectory) -> Contact | None:
+        """Return what the motion under way meets, if an arm does what was not proved."""
         before, self._deviations = self._deviations, [seat._deviation() for seat in self._others]
         if len(before) == len(self._deviations) and all(
                 now is None or now == then for now, then in zip(self._deviations, before)):
             return None
-        contact = self.contact(active.trajectory, active.began, active.stamp is not None)
-        return None if contact is None else (active, contact)
+        return self.contact(active.trajectory, active.began, active.stamp is not None)
 
     def require_apart(self, trajectory: Trajectory, began: float, stamped: bool = True) -> None:
         """Check that a motion meets no other arm; raise as :meth:`Alone.require_apart`."""
@@ -355,29 +351,33 @@ class TeamModels:
 
     def __init__(self, seats: Sequence[Seat], model: Callable[[], CollisionModel | None]) -> None:
         self._seats, self._model = seats, model
-        self._made: tuple[tuple[object, ...], CollisionModel, CollisionModel] | None = None
+        self._basis: tuple[object, ...] = ()
+        self._whole: CollisionModel | None = None
+        self._between: CollisionModel | None = None
 
     def whole(self) -> CollisionModel | None:
         """Return the model of the robot among the objects of all arms."""
-        made = self._up_to_date()
-        return self._model() if made is None else made[1]
+        model = self._model()
+        robots = [seat.robot for seat in self._seats if seat.robot is not None]
+        if model is None or any(robot.settings.solver.collisions is None for robot in robots):
+            return model
+        # What makes the objects and the margin; where other joints are does not matter.
+        basis = model, *((robot, robot.scene.version, robot.settings.surroundings,
+                          id(robot.settings.tool)) for robot in robots)
+        if basis != self._basis:
+            self._basis, self._between = basis, None
+            self._whole = _with_all_objects(model, robots)
+        return self._whole
 
     def between_arms(self) -> CollisionModel | None:
         """Return the model of what arms may do to each other, with all that they hold."""
-        made = self._up_to_date()
-        return None if made is None else made[2]
-
-    def _up_to_date(self) -> tuple[tuple[object, ...], CollisionModel, CollisionModel] | None:
-        model = self._model()
+        whole = self.whole()
         robots = [seat.robot for seat in self._seats if seat.robot is not None]
-        basis = model, *(robot.settings.solver.collisions for robot in robots)
-        if not robots or any(each is None for each in basis):
+        if whole is None or any(robot.settings.solver.collisions is None for robot in robots):
             return None
-        if self._made is None or self._made[0] != basis:
-            whole = _with_all_objects(model, robots)
-            self._made = basis, whole, whole.between(
-                [robot.chain.joint_names for robot in robots])
-        return self._made
+        if self._between is None:
+            self._between = whole.between([robot.chain.joint_names for robot in robots])
+        return self._between
 
 
 def _with_all_objects(model: CollisionModel, robots: Sequence[Robot]) -> CollisionModel:
