@@ -24,7 +24,7 @@ from ik_node.client.transport.discovery import find_arms, next_number, shared_co
 class GoalHandles(NamedTuple):
     """Goals of several arms that were sent together."""
 
-    handles: Mapping[str, GoalHandle]
+    handles: dict[str, GoalHandle]
 
     @property
     def done(self) -> bool:
@@ -60,9 +60,14 @@ class GoalHandles(NamedTuple):
 
     def __await__(self) -> Iterator[Any]:
         """Return the answers in a coroutine, as :meth:`wait`."""
-        answers = {}
+        answers, errors = {}, []
         for name, handle in self.handles.items():
-            answers[name] = yield from handle.__await__()
+            try:
+                answers[name] = yield from handle.__await__()
+            except ClientError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
         return answers
 
     def cancel(self) -> None:
@@ -150,7 +155,14 @@ class Robot:
     def _sent(self, goals: Mapping[str, Any],
               send: Callable[[Arm, Any], GoalHandle]) -> GoalHandles:
         arms = {name: self[name] for name in goals}
-        return GoalHandles({name: send(arm, goals[name]) for name, arm in arms.items()})
+        sent = GoalHandles({})
+        try:
+            for name, arm in arms.items():
+                sent.handles[name] = send(arm, goals[name])
+        except BaseException:
+            sent.cancel()
+            raise
+        return sent
 
     def close(self) -> None:
         """Leave ROS.  Motions go on, but open handles end with an error."""

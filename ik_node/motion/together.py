@@ -36,7 +36,9 @@ class ArmMotion:
     begin: float = 0.0
     """Of the trajectory, s after the common time; negative if it has begun before."""
     late: float = 0.0
-    """By how much (s) it may be carried out later, or earlier."""
+    """By how much (s) it may be carried out later, or earlier, than by the common clock."""
+    room: float | np.ndarray = 0.0
+    """By how much its joints may be elsewhere besides, one number or (m,), rad or m."""
 
 
 def contact_between(model: CollisionModel, motions: Sequence[ArmMotion]) -> Contact | None:
@@ -90,6 +92,7 @@ def laid_over(n: int, motions: Sequence[ArmMotion]) -> tuple[np.ndarray, ...]:
     begins, lengths = instants[:-1], np.diff(instants)
     c, slack = np.zeros((POWERS, len(begins), n)), np.zeros((len(begins), n))
     for motion in motions:
+        slack[:, motion.joints] = motion.room
         if not isinstance(motion.trajectory, Trajectory):
             c[0][:, motion.joints] = motion.trajectory
     for motion, own_begins, own_lengths, own in moving:
@@ -104,7 +107,7 @@ def laid_over(n: int, motions: Sequence[ArmMotion]) -> tuple[np.ndarray, ...]:
         part[0, held & after] = ends_at
         part[0, held & ~after] = own[0, 0]
         c[:, :, motion.joints] = part
-        slack[:, motion.joints] = motion.late * _fastest_around(
+        slack[:, motion.joints] += motion.late * _fastest_around(
             begins, lengths, _speeds(part, lengths), motion.late)
     first = int(np.searchsorted(begins, 0.0))
     return begins[first:], lengths[first:], np.ascontiguousarray(c[:, first:]), slack[first:]
@@ -130,7 +133,8 @@ def _speeds(c: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 def _fastest_around(begins: np.ndarray, lengths: np.ndarray, speeds: np.ndarray,
                     late: float) -> np.ndarray:
     """Return the largest speed (k, m) within `late` (s) of each interval."""
-    first = np.searchsorted(begins + lengths, begins - late, 'right')
-    last = np.searchsorted(begins, begins + lengths + late, 'left')
-    return np.array([speeds[i:j].max(axis=0) for i, j in zip(np.minimum(first, len(begins) - 1),
-                                                             np.maximum(last, first + 1))])
+    first = np.minimum(np.searchsorted(begins + lengths, begins - late, 'right'), len(begins) - 1)
+    last = np.maximum(np.searchsorted(begins, begins + lengths + late, 'left'), first + 1)
+    # The maxima of rows from first to before last; there has to be a row after the last.
+    rows = np.vstack([speeds, speeds[-1:]])
+    return np.maximum.reduceat(rows, np.column_stack([first, last]).ravel())[::2]

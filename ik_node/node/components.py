@@ -109,13 +109,13 @@ class Components:
         stamps = StampCheck(node, delay, self._clock_jumps)
         self._arm = ArmState(node, slot, options, delay, self._clock_jumps)
         others = OtherJoints(node, self._arm.joints, options.collision_other_joints, seat)
-        seat.join(slot, self._arm)
         # Goals, from arrival to answer.
         display = Display(node, slot, self._arm, prefix)
         self._recorder = Recorder(node, slot, lambda: self._values)
         goals = self._goals = GoalQueue(
             node, slot, active_flag, duplicates, lambda task: self._changes.waits(task),
             slot.not_checked, (display.on_answer, self._recorder.on_answer))
+        seat.join(slot, self._arm, goals.kind_under_way)
         conversion = GoalConversion(node, self._arm, frames)
         # Motions, from a plan to what the controller does.
         sender = TrajectorySender(node, slot, self._arm, self._output, seat)
@@ -132,7 +132,7 @@ class Components:
         health = Health(context)
         starter = GoalStarter(self._arm, conversion, motion, self._named)
         self._intake = GoalSubscriptions(node, slot, starter, goals, stamps, health)
-        self.stopping = Stopping(node, goals, self._ramps, self._intake)
+        self.stopping = Stopping(node, goals, self._ramps, self._intake, seat)
         node.create_service(Trigger, '~/home', self._on_home)
         self._stream = Stream(context)
         Jog(node, slot, conversion, goals, self._ramps, stamps, self._stream)

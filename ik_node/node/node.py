@@ -79,6 +79,8 @@ class IkNode(QosLog, LifecycleNode):
     name : str
     defaults : mapping
         Of parameters, other than those of the table.
+    fixed : mapping
+        Parameters that are neither on the command line nor in a file.
     arguments : sequence of str
         As on the command line, before which they count.
     others : sequence of str
@@ -89,9 +91,10 @@ class IkNode(QosLog, LifecycleNode):
     """
 
     def __init__(self, name: str = 'ik_node', defaults: Mapping[str, Any] = {},
-                 arguments: Sequence[str] = (), others: Sequence[str] = (),
-                 seat: Alone = ALONE) -> None:
-        super().__init__(name, cli_args=[*arguments] or None)
+                 fixed: Mapping[str, str] = {}, arguments: Sequence[str] = (),
+                 others: Sequence[str] = (), seat: Alone = ALONE) -> None:
+        super().__init__(name, cli_args=[*arguments] or None, parameter_overrides=[
+            Parameter(key, value=value) for key, value in fixed.items()])
         self._values = declare(self, IK_NODE, True, defaults, others)
         self._seat = seat
         self._active_flag = ActiveFlag(self)
@@ -184,6 +187,7 @@ class IkNode(QosLog, LifecycleNode):
 
     def _release(self) -> None:
         self._active_flag.is_set = False
+        self._seat.leave()
         parts, self._parts = self._parts, None
         if parts is not None:
             parts.flush()
@@ -194,8 +198,12 @@ class IkNode(QosLog, LifecycleNode):
         return (True, 'it is not configured') if self._parts is None \
             else self._parts.stopping.stop(sent_at)
 
-    def _shut_down(self) -> None:
+    def halt(self) -> None:
+        """Bring the arm to rest and answer open goals, before the process ends."""
         self._halt(Reason.SHUTDOWN, 'the node is shut down')
+
+    def _shut_down(self) -> None:
+        self.halt()
         self._release()
 
     def destroy_node(self) -> None:

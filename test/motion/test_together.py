@@ -122,6 +122,19 @@ def test_arms_that_cross_at_different_times_are_free(late):
         and 'right' in ''.join(contact.names)
 
 
+def test_arms_that_are_near_can_part():
+    """As one rests, it does not matter how late the other is."""
+    random, parted = np.random.default_rng(6), 0
+    while parted < 15:
+        q = both(pan=random.uniform(-0.5, 0.0), lift=random.uniform(-0.3, 0.3))
+        if not MARGIN_M + 1e-4 < BETWEEN.distance(q)[0] < 0.03:
+            continue
+        away = planned(RIGHT, q[RIGHT], (q + both(pan=0.3) - both())[RIGHT])
+        rests = ArmMotion(LEFT, q[LEFT], 0.0, LATE_S)
+        assert contact_between(BETWEEN, [ArmMotion(RIGHT, away), rests]) is None
+        parted += 1
+
+
 def test_arms_alongside_each_other_are_decided():
     """Of hands that move side by side, at about the distance that lateness takes, too."""
     q0, q1 = both(pan=0.3, lift=-0.4), both(pan=0.3, lift=0.5)

@@ -108,6 +108,32 @@ def test_an_arm_brakes_if_the_other_stops_in_its_way(robot):
     assert answered(probe, (left, left.send_part(OUTSIDE)))[0]['reason'] == 'REACHED'
 
 
+def test_a_joint_that_carries_the_other_arm_moves_alone(robot):
+    """The torso belongs to the left arm, and carries the right one."""
+    probe, left, right = robot
+    turned = OUTSIDE + both(torso=0.3) - both()
+    turns = left.send_part(turned)
+    left.wait(lambda: left.answers(turns), what='that the left arm begins')
+    refused, = answered(probe, (right, right.send_part(INSIDE)))
+    assert refused['reason'] == 'JOINTS_IN_USE' and "'torso_joint'" in refused['message'], refused
+    assert answered(probe, (left, turns))[0]['reason'] == 'REACHED'
+    assert answered(probe, (left, left.send_part(OUTSIDE)))[0]['reason'] == 'REACHED'
+
+
+def test_a_stop_of_one_arm_stops_a_motion_in_step(robot):
+    """Goals of single arms wait meanwhile, and the stop ends what moves."""
+    probe, left, right = robot
+    goal = probe.send_posture(OUTSIDE + both(lift=-0.5) - both())
+    probe.wait(lambda: probe.answers(goal), what='that the arms begin')
+    waits = right.send_part(OUTSIDE)
+    right.spin_for(0.3)
+    assert not right.answers(waits)
+    stopped = left.call(left.stop)
+    assert stopped.success and 'all arms come to rest' in stopped.message, stopped.message
+    assert probe.final(goal)['reason'] == 'STOPPED'
+    assert answered(probe, (right, waits))[0]['reason'] in ('REACHED', 'ALREADY_THERE')
+
+
 def test_goals_at_random(robot):
     """Joints, both arms, whenever they come: each goal has one answer, and nothing touches."""
     probe, left, right = robot

@@ -183,7 +183,7 @@ class CollisionModel:
             else 'no body of it is given') for link in tree.links if link in with_geometry
             and (link in faults or link not in placed)}, len(with_geometry))
         # Whether bodies in two frames are checked against each other.
-        self._counts: Callable[[str, str], bool] | None = None
+        self._is_checked: Callable[[str, str], bool] | None = None
         self.other_joints = other_joints_of(tree, chain, [body.frame for body in self.bodies])
         self._found_report, self._found_pairs = self._pairs_of_links()
         self._disable(disabled_pairs)
@@ -284,11 +284,11 @@ class CollisionModel:
 
     def without(self, joints: Collection[str]) -> CollisionModel:
         """Return the model without what some of the joints beside the chain carry."""
-        def counts(*frames: str) -> bool:
+        def is_checked(*frames: str) -> bool:
             return all(joint.name not in joints for frame in frames
                        for joint, _ in carriers_of(self._tree, self.chain, frame))
 
-        return self._of_pairs(counts)
+        return self._of_pairs(is_checked)
 
     def between(self, groups: Sequence[Collection[str]]) -> CollisionModel:
         """
@@ -306,19 +306,20 @@ class CollisionModel:
 
         def joints_of(frame: str) -> set[int]:
             carried = places[frame][0]
+            # Of each row: column 13 is the coordinate, 14 its factor.
             return {int(table[each - 1, 13]) for each in (carried, *self._carriers(carried))
                     if each > 0 and table[each - 1, 14] != 0.0} if carried > 0 else set()
 
-        def counts(one: str, other: str) -> bool:
+        def is_checked(one: str, other: str) -> bool:
             return len({numbers[k] for k in joints_of(one) ^ joints_of(other)} - {-1}) > 1
 
-        return self._of_pairs(counts)
+        return self._of_pairs(is_checked)
 
-    def _of_pairs(self, counts: Callable[[str, str], bool]) -> CollisionModel:
-        """Return the model of the pairs for the links or frames of which `counts` is true."""
+    def _of_pairs(self, is_checked: Callable[[str, str], bool]) -> CollisionModel:
+        """Return the model of the pairs for the links or frames of which `is_checked` is true."""
         other = object.__new__(CollisionModel)
         other.__dict__.update(self.__dict__)
-        other._counts = lru_cache(None)(counts)
+        other._is_checked = lru_cache(None)(is_checked)
         other._set_objects(self.objects, self.touch_links)
         return other
 
@@ -550,10 +551,10 @@ class CollisionModel:
             for i in takewhile(j.__gt__, apart[placed[j][0]])
             if every[i].name not in touch_links.get(every[j].name, ())
             and every[j].name not in touch_links.get(every[i].name, ()))]
-        if self._counts is not None:
+        if self._is_checked is not None:
             base = self.chain.base_link
             pairs = [(i, j) for i, j in pairs
-                     if self._counts(every[i].frame or base, every[j].frame or base)]
+                     if self._is_checked(every[i].frame or base, every[j].frame or base)]
         table = [(a, b) for i, j in pairs for a in parts.get(i, ()) for b in parts.get(j, ())]
         # The links on one moving frame are rigid; an object may be large, and stays apart.
         keys = [('frame', placed[owner][0]) if owner < count and placed[owner][0] > 0 else owner
@@ -630,9 +631,10 @@ class CollisionModel:
         others, random = self.others, np.random.default_rng(SAMPLE_SEED)
         joints = {joint.name: joint for joint in self._tree.joints}
         usual = self._usual
-        for _ in range(OTHER_SAMPLES):
-            self._place_links({name: OtherJoint(float(random.uniform(
-                max(joints[name].lower, -np.pi), min(joints[name].upper, np.pi))))
+        for _ in range(OTHER_SAMPLES if beside else 0):
+            self._place_links({name: OtherJoint(float(random.uniform(*(
+                limit if np.isfinite(limit) else free for limit, free in (
+                    (joints[name].lower, -np.pi), (joints[name].upper, np.pi))))))
                 for name in self.other_joints})
             contacts = self._sample(beside)
             beside = [pair for pair in beside

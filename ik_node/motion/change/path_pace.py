@@ -45,7 +45,8 @@ class PathStop(NamedTuple):
 def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
                    active: Trajectory | None, start: StartState, limits: MotionLimits,
                    period: float,
-                   kept: Callable[[Trajectory], bool] = lambda _: True) -> Trajectory:
+                   kept: Callable[[Trajectory], bool] = lambda _: True,
+                   apart: Callable[[Trajectory], bool] = lambda _: True) -> Trajectory:
     """
     Plan the fastest ramp to rest; if that would collide, one on the path of the trajectory.
 
@@ -62,6 +63,8 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
         As for :func:`plan_path_stop`.
     kept : callable, optional
         Whether a ramp keeps the path constraints, as the path of the trajectory does.
+    apart : callable, optional
+        Whether a ramp meets no other arm.  If each does, the same as without this.
 
     Raises
     ------
@@ -78,17 +81,21 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
         # On the path a pair may be as near as when it began, until it is apart: so it was proved.
         begun = allowed_distances(model, active.start.q, swept=True)
         allowed = np.where(now < model.margins, np.minimum(now, begun), now)
-    if (model is None or certify(model, *segments(fastest), now) is None) and kept(fastest):
+    free = [fastest] if (model is None or certify(model, *segments(fastest), now) is None) \
+        and kept(fastest) else []
+    if free and apart(fastest):
         return fastest
     for smooth in (True, False):
         on_path = plan_path_stop(active, start, limits, period, smooth).trajectory
         try:
             validate(on_path, limits)
             require_free(model, on_path, allowed=allowed)
-            return on_path
         except TrajectoryError:
-            pass
-    return fastest
+            continue
+        if apart(on_path):
+            return on_path
+        free.append(on_path)
+    return free[0] if free else fastest
 
 
 def plan_path_stop(active: Trajectory, start: StartState, limits: MotionLimits,

@@ -107,9 +107,10 @@ def arm_node(robot_node: Node, arm: Arm, robot: ArmsRobot, values: Mapping[str, 
         if len(defaults.get(name, ())) == robot.tree.n:
             defaults[name] = tuple(defaults[name][robot.tree.joint_names.index(joint)]
                                    for joint in arm.joint_names)
-    controller = robot_node.resolve_topic_name(f'{prefix_of(arm.controller)}x')[:-2]
-    defaults |= {'base_link': arm.base_link, 'tip_link': arm.tip_link, 'controller': controller,
-                 'moveit.group': arm.name}
+    topic = robot_node.resolve_topic_name(f'{prefix_of(arm.controller)}joint_trajectory')
+    fixed = {'base_link': arm.base_link, 'tip_link': arm.tip_link,
+             'controller': topic.rpartition('/')[0]}
+    defaults['moveit.group'] = arm.name
     remaps = {'__ns': robot_node.get_fully_qualified_name(), '__node': arm.name,
               **{name: robot_node.resolve_topic_name(name) for name in SHARED_NAMES},
               **{name: f'~/{name}' for name in OWN_NAMES}}
@@ -117,4 +118,4 @@ def arm_node(robot_node: Node, arm: Arm, robot: ArmsRobot, values: Mapping[str, 
     arguments = ['--ros-args', '-p', f'use_sim_time:={str(clock).lower()}']
     for name, to in remaps.items():
         arguments += ['-r', f'{name}:={to}']
-    return IkNode(arm.name, defaults, arguments, [row.name for row in IK_ARMS], seat)
+    return IkNode(arm.name, defaults, fixed, arguments, [row.name for row in IK_ARMS], seat)

@@ -108,7 +108,8 @@ class ArmsMotion:
         self._given: ArmsRobot | None = None  # as it was made
         self._looked_at: ArmsRobot | None = None  # of which it is known whether it collides
         self._robot: ArmsRobot | None = None  # with joints beside the arms where they are
-        self._among: CollisionModel | None = None  # whose objects the robot has
+        self._beside: CollisionModel | None = None
+        self._among: CollisionModel | None = None  # that of the robot, with objects of the arms
         self._meets: Contact | None = None
         self._motion: RunningMotion | None = None
         self._last: ActiveTrajectory | None = None
@@ -194,7 +195,7 @@ class ArmsMotion:
     def use(self, robot: ArmsRobot) -> None:
         """Take a robot, beside whose arms there are other joints."""
         if robot is not self._given:
-            self._given, self._among = robot, None
+            self._given, self._among, self._beside = robot, None, robot.collisions
             self._robot = robot
 
     def _look(self) -> None:
@@ -203,16 +204,19 @@ class ArmsMotion:
 
         Look what the motion would meet.
         """
-        robot, among = self._robot, self._models.whole()
-        model = None if robot is None else self._others.look(
-            self._given, robot.tree.tree, robot.collisions)
-        if robot is not None and among is not None and among is not self._among:
-            model = (model or robot.collisions).with_objects(among.objects, among.margin,
-                                                             among.touch_links)
-            self._among = among
-        if model is not None:
-            self._robot = robot.with_collisions(model)
+        given = self._given
+        if given is None:
+            return
+        self._beside = self._others.look(given, given.tree.tree, given.collisions) or self._beside
+        model = self._models.whole()
+        if model is not None and model is not self._among:
+            self._among, self._robot = model, given.with_collisions(model)
             self._meets = self._motion and self._motion.active.contact_ahead(model, monotonic())
+
+    @property
+    def beside(self) -> CollisionModel | None:
+        """Return the model of the robot with joints beside the arms where they are."""
+        return self._beside
 
     def _brake(self, task: GoalTask) -> Steps:
         """Bring all arms to rest before what they would meet, as soon as that is possible."""
@@ -233,7 +237,7 @@ class ArmsMotion:
 
     def _start_of(self, robot: ArmsRobot) -> np.ndarray | None:
         """Return where a motion of the arms starts, (n,); None if that is not known yet."""
-        if self.busy or any(seat.active is not None for seat in self._seats):
+        if self.busy or any(seat.busy for seat in self._seats):
             return None
         self.use(robot)
         self._look()

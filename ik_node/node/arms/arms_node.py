@@ -15,7 +15,6 @@ from std_srvs.srv import Trigger
 
 from ik_node.base.errors import GoalError, IkNodeError, Reason, StateError
 from ik_node.base.text import quote
-from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.links import link_pose
 from ik_node.model.description.urdf import Tree
 from ik_node.node.arms.arm_nodes import arm_node, arms_of
@@ -60,7 +59,7 @@ class ArmsNode(QosLog, Node):
         self._options = options_of(ArmsOptions, self._values, IK_ARMS)
         self._arms: list[IkNode] = []
         self._seats: list[Seat] = []
-        self._models = TeamModels(self._seats, self._collisions)
+        self._models = TeamModels(self._seats, lambda: self._motion.beside)
         self._slot: Slot[ArmsRobot] = Slot(lambda: self._description.complaint)
         self._known_joints: frozenset[str] | None = None
         self._active_flag = ActiveFlag(self)
@@ -107,15 +106,21 @@ class ArmsNode(QosLog, Node):
 
     def _make_arms(self, robot: ArmsRobot) -> None:
         """Make the nodes of the arms; their chains stay what they are."""
-        for arm in arms_of(robot, self._options):
+        self._seats.clear()
+        for arm in (arms := arms_of(robot, self._options)):
             self._seats.append(Seat(arm.name, robot.tree.base_link, self._seats, self._models,
-                                    self._moves_in_step))
-            self._arms.append(arm_node(self, arm, robot, self._values, self._seats[-1]))
-            if self.executor is not None:
-                self.executor.add_node(self._arms[-1])
-
-    def _collisions(self) -> CollisionModel | None:
-        return None if self._slot.robot is None else self._slot.robot.collisions
+                                    self._moves_in_step, self._stop_in_step))
+        made = list[IkNode]()
+        try:
+            for arm, seat in zip(arms, self._seats):
+                made.append(arm_node(self, arm, robot, self._values, seat))
+        except BaseException:
+            for node in made:
+                node.destroy_node()
+            raise
+        self._arms = made
+        for node in made if self.executor is not None else ():
+            self.executor.add_node(node)
 
     def _moves_in_step(self) -> bool:
         """Return whether arms have to wait for a goal of all of them."""
@@ -175,18 +180,29 @@ class ArmsNode(QosLog, Node):
 
     def _stop(self, sent_at: SendTime) -> str:
         """Stop what was sent before that; return what was done."""
+        done, failed = [], []
+        for name, stop in (('', self._stop_in_step), *(
+                (f'{arm.get_name()}: ', arm.stop) for arm in self._arms)):
+            try:
+                said = stop(sent_at)
+            except IkNodeError as error:
+                said = False, str(error)
+            stopped, sentence = said if isinstance(said, tuple) else (True, said)
+            (done if stopped else failed).append(f'{name}{sentence}')
+        if failed:
+            raise StateError('; '.join(failed + done), Reason.STOPPED)
+        return '; '.join(done)
+
+    def _stop_in_step(self, sent_at: SendTime) -> str:
+        """Stop goals of all arms that were sent before that; return what was done."""
         precedence = self._goals.precedence
         precedence.stopped(sent_at)
-        each = [arm.stop(sent_at) for arm in self._arms]  # also if the other motion goes on
-        done = self._motion.stop(lambda task: precedence.is_before(task.sent_at, sent_at))
-        failed = [said for stopped, said in each if not stopped]
-        if failed:
-            raise StateError('; '.join(failed), Reason.STOPPED)
-        return '; '.join([done, *(f'{arm.get_name()}: {said}'
-                                  for arm, (_, said) in zip(self._arms, each))])
+        return self._motion.stop(lambda task: precedence.is_before(task.sent_at, sent_at))
 
     def close(self) -> None:
         """Bring the arms to rest and answer open goals before the process ends."""
+        for arm in self._arms:  # before any of them waits for readers of its answers
+            arm.halt()
         self._motion.close()
         for arm in self._arms:
             arm.close()

@@ -138,7 +138,7 @@ class Motion:
             try:
                 waits = not self._output.ready(monotonic()) \
                     or self._ramps.must_rest_first(task, robot, here.qd) \
-                    or not robot.moves and self._seat.gives_way()
+                    or task.state is None and not robot.moves and self._seat.gives_way()
                 if not waits:
                     self._send(task, robot, here)
             except OtherArmError as error:

@@ -209,6 +209,11 @@ class Ramps:
         current = self._goals.current
         return current is not None and current.kind in (STREAM_KIND, JOG_KIND)
 
+    @property
+    def motion_of_goal(self) -> ActiveTrajectory | None:
+        """Return the motion of a goal, as :attr:`motion_to_recheck`, but for ramps to rest."""
+        return None if self._sender.sent_for is None else self.motion_to_recheck
+
     def brake_before(self, contact: Contact, why: str) -> bool:
         """
         Bring the arm to rest before what its motion would meet, and say why it would.
@@ -247,8 +252,8 @@ class Ramps:
             None if model is None else self._seat.without_others(model), robot.chain.joint_names,
             None if robot.active is None else robot.active.trajectory, start, limits,
             robot.settings.sample_period,
-            lambda ramp: is_kept(robot.chain, constraints, ramp, ends_within=False)
-            and self._seat.contact(ramp, monotonic() - start.backdating) is None))
+            lambda ramp: is_kept(robot.chain, constraints, ramp, ends_within=False),
+            lambda ramp: self._seat.contact(ramp, monotonic() - start.backdating) is None))
         for attempt in range(MAX_RAMPS):
             at = self._arm.instant()
             here = self._arm.fresh(robot)

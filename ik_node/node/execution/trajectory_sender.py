@@ -123,10 +123,12 @@ class TrajectorySender:
             stays = robot.active is not None \
                 and np.array_equal(start_state.initial.q, robot.active.trajectory.end)
             past = self._arm.past if stays else 0.0
+            lead, at = lead + 2.0 * seat.proof_time, self._arm.instant()
             trajectory = delayed(trajectory, [LEAD_POINT_SPACING_S, past + lead] if past
                                  else [lead])
-            seat.require_apart(trajectory, monotonic() - past)
-            at = self._arm.instant()
+            seat.require_apart(trajectory, at.now - past)
+            if seat.proof_time > 0.0:  # it is proved for this very time
+                before = min(before, at.now + lead)
             begin, stamp = at.now - past, at.stamp - round(1e9 * past)
             self._output.send(trajectory, stamp, before)
         else:
@@ -141,7 +143,10 @@ class TrajectorySender:
             seat.require_apart(trajectory, begin, False)
             self._output.send(trajectory, before=before)
             # If sending took longer than expected, the motion starts later.
-            begin = max(begin, self._arm.next_update())
+            later = self._arm.next_update()
+            if later > begin:
+                begin = later
+                seat.forget_proof()
         previous = robot.active
         robot.active = ActiveTrajectory(trajectory, begin, limits, stamp)
         robot.diverged = False

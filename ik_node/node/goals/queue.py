@@ -404,6 +404,10 @@ class GoalQueue:
         self.dismiss(GoalState.STOPPED, reason, f'{sentence}; {done}', stops)
         return done
 
+    def kind_under_way(self) -> str | None:
+        """Return of what kind the active goal is; None without."""
+        return None if self._current is None else self._current.kind
+
     @property
     def current(self) -> GoalTask | None:
         """Return the active goal."""

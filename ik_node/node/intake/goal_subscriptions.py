@@ -27,6 +27,7 @@ from ik_node.node.intake.health import Health
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.clocks import StampCheck
 from ik_node.node.state.send_order import SendTime
+from ik_node.node.state.team import Alone
 from ik_node.ros.messages.conversion import message_class
 from ik_node.ros.messages.goal_kinds import GOAL_KINDS, GoalKind, KEPT_KIND
 from ik_node.ros.messages.kept_goals import read_kept_goal
@@ -246,9 +247,10 @@ class Stopping:
     its sender did not know.  An arm that comes to rest already is left to it.
     """
 
-    def __init__(self, node: Node, goals: GoalQueue, ramps: Ramps, intake: GoalSubscriptions
-                 ) -> None:
+    def __init__(self, node: Node, goals: GoalQueue, ramps: Ramps, intake: GoalSubscriptions,
+                 seat: Alone) -> None:
         self._node = node
+        self._seat = seat
         self._goals = goals
         self._ramps = ramps
         self._intake = intake
@@ -265,7 +267,9 @@ class Stopping:
         """Stop what was sent before that; return whether it could be, and what was done."""
         stops, done = self._stops(sent_at), True
         try:
+            in_step = self._seat.stop_in_step(sent_at)
             said = self._ramps.stop(Reason.STOPPED, STOP_SENTENCE, stops)
+            said = f'{in_step}; {said}' if in_step else said
         except IkNodeError as error:
             done, said = False, str(error)
             self._node.get_logger().error(f'stop: {error}', throttle_duration_sec=1.0)
@@ -273,8 +277,10 @@ class Stopping:
         return done, said
 
     def _on_halt(self, _message: Empty, info: MessageInfo) -> None:
-        stops = self._stops(self._goals.precedence.of_message(info))
+        sent_at = self._goals.precedence.of_message(info)
+        stops = self._stops(sent_at)
         try:
+            self._seat.stop_in_step(sent_at)
             self._ramps.stop(Reason.STOPPED, STOP_SENTENCE, stops)
         except IkNodeError as error:
             self._node.get_logger().error(f'halt: {error}', throttle_duration_sec=1.0)

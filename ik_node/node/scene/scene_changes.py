@@ -138,7 +138,7 @@ class SceneChanges:
     def _on_watch(self) -> None:
         """Make it anew if joints beside the arm have moved; look what other arms do."""
         self._look(self._ramps.streams)
-        active = self._ramps.motion_to_recheck
+        active = self._ramps.motion_of_goal
         contact = None if active is None else self._seat.contact_now(active)
         if contact is not None:
             self._brake_before(active, contact, 'another arm moves otherwise')

@@ -21,6 +21,7 @@ from ik_node.base.text import quote
 from ik_node.collision.bodies.parts import Body
 from ik_node.collision.distances.certificate import Contact
 from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.other_joints import MOTION_HORIZON_S, NOISE_SPEED
 from ik_node.kinematics.links import path_between
 from ik_node.model.joint_space import JointSpace
 from ik_node.motion.change.active_trajectory import (
@@ -31,10 +32,16 @@ from ik_node.motion.change.active_trajectory import (
 from ik_node.motion.together import ArmMotion, contact_between
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.robot.robot import Robot, RobotSlot
+from ik_node.node.state.send_order import SendTime
+from ik_node.ros.messages.status_messages import JOG_KIND, STREAM_KIND
 
 TIMING_ROOM_S = 0.01   # by which a controller may be late or early, besides one of its cycles
 LAG_S = 0.01           # to which it is found how late an arm is ...
 LAG_STEP_S = 0.05      # ... and in which steps it counts
+MAX_LEAD_S, MAX_LAG_S = 0.1, 1.0  # within which that is
+LIKELY = 2e-3          # rad or m, by which a place on a motion is as likely as the nearest one
+BESIDE = 0.02          # rad or m beside a motion, from which and in which steps that counts
+PROOF_MEMORY = 0.9     # of the longest time of a proof, until the next one
 MOVED = 1e-3           # rad or m, by which an arm that is not sent anything has moved
 
 
@@ -51,8 +58,8 @@ class Measured(Protocol):
     def last(self, robot: Robot) -> tuple[np.ndarray | None, float]:
         """Return its posture (n,), if it is known, and the age (s) of that."""
 
-    def fresh(self, robot: Robot) -> object:
-        """Return what is measured now; raise a StateError if that is not known."""
+    def fresh(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and qd (n,) as measured now; raise a StateError if that is not known."""
 
 
 class OtherArmError(TrajectoryError):
@@ -73,8 +80,14 @@ class Alone:
     world_link: str | None = None
     """The link in which the ground is, and objects whose frame is not told; None: the base."""
 
-    def join(self, slot: RobotSlot, measured: Measured) -> None:
-        """Tell the others of an arm."""
+    proof_time = 0.0
+    """For how long (s) a motion is proved before it is sent."""
+
+    def join(self, slot: RobotSlot, measured: Measured, kind: Callable[[], str | None]) -> None:
+        """Tell the others of an arm, and what returns the kind of goal that it has."""
+
+    def leave(self) -> None:
+        """Tell the others that an arm is no longer known."""
 
     def ends(self) -> Mapping[str, float]:
         """Return where joints of other arms will rest, or do at the end of a motion."""
@@ -109,6 +122,21 @@ class Alone:
         """Return what the motion under way meets, if an arm does what was not proved."""
         return None
 
+    def forget_proof(self) -> None:
+        """Note that a motion is not carried out when it was proved to be."""
+
+    def require_still_base(self) -> None:
+        """Raise a StateError, JOINTS_IN_USE, if another arm moves joints that carry this one."""
+
+    @property
+    def in_step(self) -> bool:
+        """Return whether there is a goal of all arms, which move in step or are about to."""
+        return False
+
+    def stop_in_step(self, sent_at: SendTime) -> str:
+        """Stop a goal of all arms that was sent before that; return what was done; '' of none."""
+        return ''
+
     def waits(self, is_over: Callable[[], bool]) -> None:
         """Note that a goal waits until another arm has passed, or `is_over`."""
 
@@ -136,24 +164,32 @@ class Seat(Alone):
     models : TeamModels
         Of all arms.
     in_step : callable
-        Returns whether the arms have to wait for a goal of all of them.
+        Returns whether there is a goal of all arms.
+    stop_in_step : callable
+        Stops that; as :meth:`Alone.stop_in_step`.
 
     """
 
     def __init__(self, name: str, world_link: str, others: Sequence[Seat], models: TeamModels,
-                 in_step: Callable[[], bool]) -> None:
+                 in_step: Callable[[], bool], stop_in_step: Callable[[SendTime], str]) -> None:
         self.name, self.world_link = name, world_link
-        self._others, self._models, self._in_step = others, models, in_step
-        self._slot: RobotSlot | None = None
-        self._measured: Measured | None = None
+        self._others, self._models = others, models
+        self._in_step, self._stop_in_step = in_step, stop_in_step
+        self.leave()
         self._wait: Wait | None = None
-        self._certified: Trajectory | None = None  # when it was sent, against the other arms
+        self._proved: Trajectory | None = None  # when it was sent, against the other arms
         self._deviations: list[object] = []  # of all arms, when they were looked at last
         self._without: tuple[CollisionModel, CollisionModel] | None = None
 
-    def join(self, slot: RobotSlot, measured: Measured) -> None:
-        """Tell the others of an arm."""
-        self._slot, self._measured = slot, measured
+    def join(self, slot: RobotSlot, measured: Measured, kind: Callable[[], str | None]) -> None:
+        """Tell the others of an arm, and what returns the kind of goal that it has."""
+        self._slot, self._measured, self._kind = slot, measured, kind
+
+    def leave(self) -> None:
+        """Tell the others that an arm is no longer known."""
+        self._slot: RobotSlot | None = None
+        self._measured: Measured | None = None
+        self._kind: Callable[[], str | None] = lambda: None
 
     # ---- of this arm, for the others ----------------------------------------
 
@@ -169,42 +205,65 @@ class Seat(Alone):
         return active if active is not None and active.moves(monotonic() - SETTLING_TIME_S) \
             else None
 
-    def late(self, stamped: bool) -> float:
+    @property
+    def busy(self) -> bool:
+        """Return whether the arm moves, or has a goal."""
+        return self.active is not None or self._kind() is not None
+
+    def _timing_room(self, stamped: bool) -> float:
         """Return by how much (s) a trajectory may be carried out late or early."""
         return TIMING_ROOM_S + (self._measured.cycle if stamped else self._measured.delivery())
 
-    def _lag(self, active: ActiveTrajectory) -> float:
+    def _off(self, active: ActiveTrajectory) -> tuple[float, float]:
         """
-        Return by how much (s) the arm is late on a motion, beyond what :meth:`late` is, upwards.
+        Return how late (s) an arm is on a motion, beyond :meth:`_timing_room`, and how far beside.
 
-        A controller may scale its speed, and joints follow what they are commanded later.
+        A controller may scale its speed, and joints follow what they are commanded later; rad or
+        m, upwards.
         """
         q, age = self._measured.last(self.robot)
         elapsed = monotonic() - age - active.began
         if q is None or not 0.0 < elapsed < active.trajectory.duration + SETTLING_TIME_S:
-            return 0.0
-        lags = np.arange(0.0, elapsed + LAG_S, LAG_S)
-        away = self.robot.chain.difference(active.states(elapsed - lags)[:, 0], q)
-        lag = float(lags[np.abs(away).max(axis=1).argmin()]) - self.late(active.stamp is not None)
-        return max(0.0, LAG_STEP_S * np.ceil(lag / LAG_STEP_S))
+            return 0.0, 0.0
+        lags = np.arange(-MAX_LEAD_S, min(elapsed, MAX_LAG_S) + LAG_S, LAG_S)
+        away = np.abs(self.robot.chain.difference(
+            active.states(elapsed - lags)[:, 0], q)).max(axis=1)
+        likely = np.flatnonzero(away <= away.min() + LIKELY)
+        best = likely[np.abs(lags[likely]).argmin()]
+        late = abs(float(lags[best])) - self._timing_room(active.stamp is not None)
+        beside = float(away[best]) if away[best] > BESIDE else 0.0
+        return (max(0.0, LAG_STEP_S * float(np.ceil(late / LAG_STEP_S))),
+                BESIDE * float(np.ceil(beside / BESIDE)))
 
-    def motion(self, space: JointSpace, now: float) -> ArmMotion | None:
-        """Return what the arm does from a monotonic time (s) on; None if it is not known."""
+    def motion(self, space: JointSpace, now: float, other_room: float) -> ArmMotion | None:
+        """
+        Return what the arm does from a monotonic time (s) on; None if it is not known.
+
+        `other_room`: by how much (s) the arm by whose clock that is may be late or early.
+        """
         robot, active = self.robot, self.active
-        if robot is None:
+        if robot is None or not {*robot.chain.joint_names} <= {*space.joint_names}:
             return None
         columns = _columns(space, robot.chain.joint_names)
         if active is not None:
-            return ArmMotion(columns, active.trajectory, active.began - now,
-                             self.late(active.stamp is not None) + self._lag(active))
-        end = self._end()
-        q = self._measured.last(robot)[0] if end is None else end
-        return None if q is None else ArmMotion(columns, q)
+            late, beside = self._off(active)
+            return ArmMotion(columns, active.trajectory, active.began - now, other_room
+                             + self._timing_room(active.stamp is not None) + late, beside)
+        rest = self.resting_place()
+        if rest is not None:
+            return ArmMotion(columns, rest)
+        try:
+            q, qd = self._measured.fresh(robot)
+        except StateError:
+            q, qd = self._measured.last(robot)[0], np.zeros(robot.chain.n)
+        # One that moves otherwise may go on at its speed.
+        room = np.where(np.abs(qd) > NOISE_SPEED, MOTION_HORIZON_S * np.abs(qd), 0.0)
+        return None if q is None else ArmMotion(columns, q, room=room)
 
-    def _end(self) -> np.ndarray | None:
+    def resting_place(self) -> np.ndarray | None:
         """Return where the arm will rest or rests, (n,), if that is the end of a motion."""
         robot = self.robot
-        if robot is None or robot.active is None:
+        if robot is None or robot.active is None or self._kind() in (STREAM_KIND, JOG_KIND):
             return None
         end = robot.active.trajectory.end
         if self.active is None:
@@ -222,13 +281,12 @@ class Seat(Alone):
         robot, active = self.robot, self.active
         if robot is None:
             return None
-        last = robot.active
-        proved = last is not None and last.trajectory is self._certified
+        proved = robot.active is not None and robot.active.trajectory is self._proved
         if active is not None:
-            lag = self._lag(active)
-            return None if proved and lag == 0.0 else (active, lag)
+            off = self._off(active)
+            return None if proved and not any(off) else (active, *off)
         q, _ = self._measured.last(robot)
-        if q is None or proved and self._end() is not None:
+        if q is None or proved and self.resting_place() is not None:
             return None
         return tuple(np.round(q / MOVED).tolist())
 
@@ -241,36 +299,51 @@ class Seat(Alone):
 
     def ends(self) -> Mapping[str, float]:
         """Return where joints of other arms will rest, or do at the end of a motion."""
-        return {name: value for other in self.others if (end := other._end()) is not None
+        return {name: value for other in self.others
+                if (end := other.resting_place()) is not None
                 for name, value in zip(other.robot.chain.joint_names, end.tolist())}
 
     def without_others(self, model: CollisionModel) -> CollisionModel:
         """Return a model without the other arms, for a motion that is proved against theirs."""
-        if self._without is None or self._without[0] is not model:
+        known = self._without
+        if known is None or known[0] is not model:  # in any thread
             joints = {name for other in self.others if other.robot is not None
                       for name in other.robot.chain.joint_names}
-            self._without = model, model.without(joints)
-        return self._without[1]
+            known = self._without = model, model.without(joints)
+        return known[1]
 
-    def contact(self, trajectory: Trajectory, began: float, stamped: bool = True
-                ) -> Contact | None:
-        """Return where a motion, begun at a monotonic time (s), would meet another arm's."""
+    def contact(self, trajectory: Trajectory, began: float, stamped: bool = True,
+                late: float = 0.0) -> Contact | None:
+        """
+        Return where a motion, begun at a monotonic time (s), would meet another arm's.
+
+        `late`: by how much (s) more than a motion that was just sent it may be late.
+        """
         model, now = self._models.between_arms(), monotonic()
-        if model is None:
+        if model is None or not {*trajectory.joint_names} <= {*model.chain.joint_names}:
             return None
-        space = model.chain
-        own = ArmMotion(_columns(space, trajectory.joint_names), trajectory, began - now,
-                        self.late(stamped))
-        return contact_between(model, [own, *filter(None, (
-            other.motion(space, now) for other in self.others))])
+        # By the clock of this arm: whoever is late, only the difference matters.
+        own = ArmMotion(_columns(model.chain, trajectory.joint_names), trajectory, began - now)
+        room = self._timing_room(stamped) + late
+        contact = contact_between(model, [own, *filter(None, (
+            other.motion(model.chain, now, room) for other in self.others))])
+        self.proof_time = max(PROOF_MEMORY * self.proof_time, monotonic() - now)
+        return contact
 
     def contact_now(self, active: ActiveTrajectory) -> Contact | None:
         """Return what the motion under way meets, if an arm does what was not proved."""
-        before, self._deviations = self._deviations, [seat._deviation() for seat in self._others]
+        late, beside = self._off(active)
+        before, self._deviations = self._deviations, [
+            (late, beside) if seat is self else seat._deviation() for seat in self._others]
         if len(before) == len(self._deviations) and all(
-                now is None or now == then for now, then in zip(self._deviations, before)):
+                now in (None, (0.0, 0.0)) or now == then
+                for now, then in zip(self._deviations, before)):
             return None
-        return self.contact(active.trajectory, active.began, active.stamp is not None)
+        return self.contact(active.trajectory, active.began, active.stamp is not None, late)
+
+    def forget_proof(self) -> None:
+        """Note that a motion is not carried out when it was proved to be."""
+        self._proved, self._deviations = None, []
 
     def require_apart(self, trajectory: Trajectory, began: float, stamped: bool = True) -> None:
         """Check that a motion meets no other arm; raise as :meth:`Alone.require_apart`."""
@@ -284,8 +357,8 @@ class Seat(Alone):
             self._require_not_carried(other.active.trajectory, other.name)
         contact = self.contact(trajectory, began, stamped)
         if contact is None:
-            self._certified = trajectory
-            self._deviations = [None if seat is self else seat._deviation()
+            self._proved = trajectory
+            self._deviations = [(0.0, 0.0) if seat is self else seat._deviation()
                                 for seat in self._others]
             return
         names = ' and '.join(quote(other.name) for other in moving)
@@ -302,15 +375,32 @@ class Seat(Alone):
             raise StateError(f'the arm {quote(self.name)} may be in the way: {error}',
                              error.reason) from None
 
+    def require_still_base(self) -> None:
+        """Raise a StateError, JOINTS_IN_USE, if another arm moves joints that carry this one."""
+        for other in self.others if self.robot is not None else ():
+            if other.active is not None and other.active.moves(monotonic()):
+                self._require_not_carried(other.active.trajectory, other.name)
+
     def _require_not_carried(self, trajectory: Trajectory, by: str) -> None:
         """Raise a StateError if a motion of another arm moves joints that carry this one."""
         robot = self.robot
         for joint, _ in path_between(robot.tree, self.world_link, robot.chain.base_link):
-            if joint.name in trajectory.joint_names and np.ptp(
-                    trajectory.q[:, trajectory.joint_names.index(joint.name)]) > SAME_POSITION:
+            if joint.name in trajectory.joint_names and np.ptp(trajectory.with_start()[1][
+                    0, :, trajectory.joint_names.index(joint.name)]) > SAME_POSITION:
                 raise StateError(
                     f'the joint {quote(joint.name)}, which {quote(by)} moves, carries the arm '
                     f'{quote(self.name)}; only one of them can move', Reason.JOINTS_IN_USE)
+
+    # ---- all arms in step ---------------------------------------------------
+
+    @property
+    def in_step(self) -> bool:
+        """Return whether there is a goal of all arms, which move in step or are about to."""
+        return self._in_step()
+
+    def stop_in_step(self, sent_at: SendTime) -> str:
+        """Stop a goal of all arms that was sent before that; return what was done; '' of none."""
+        return self._stop_in_step(sent_at) if self._in_step() else ''
 
     # ---- who goes first -----------------------------------------------------
 
@@ -391,8 +481,10 @@ def _with_all_objects(model: CollisionModel, robots: Sequence[Robot]) -> Collisi
         for body in own.objects:
             body = replace(body, frame=body.frame or own.chain.base_link)
             known = objects.get(body.name, body)
-            name = body.name if (known.frame or model.chain.base_link) == body.frame \
-                else f'{body.name} of {own.chain.tip_link}'
+            same = (known.frame or model.chain.base_link) == body.frame \
+                and len(known.parts) == len(body.parts) and all(
+                    np.allclose(one.T, other.T) for one, other in zip(known.parts, body.parts))
+            name = body.name if same else f'{body.name} of {own.chain.tip_link}'
             objects[name] = replace(body, name=name)
             touching.setdefault(name, set()).update(own.touch_links.get(body.name, ()))
     return model.with_objects(objects.values(), margin, touching)

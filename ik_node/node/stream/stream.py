@@ -169,7 +169,7 @@ class Stream:
         self._conversion = context.conversion
         self._goals = context.goals
         self._preparation, self._sender = context.preparation, context.sender
-        self._ramps = context.ramps
+        self._ramps, self._seat = context.ramps, context.seat
         self._stamps = context.stamps
         self._output = context.output
         self._active_flag = context.active_flag
@@ -270,6 +270,9 @@ class Stream:
         self._preparation.require(Kernels.STREAMS)
         self._keep(task, robot)
         message.read()  # refused before anything moves
+        if self._seat.in_step:
+            return False
+        self._seat.require_still_base()
         q, qd = self._arm.measured(robot)
         if not self._ready(now):
             return False
