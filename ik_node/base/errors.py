@@ -68,6 +68,8 @@ class Reason(str, Enum):
     STATE_STALE = 'STATE_STALE', 'the joint states are older than state.timeout'
     STATE_INVALID = ('STATE_INVALID', 'the joint states are invalid (NaN, wrong lengths), or '
                      'contradict one another')
+    ARM_HELD = ('ARM_HELD', 'a goal of all arms came while one of them follows a stream or a jog, '
+                'or is paused')
     JOINTS_IN_USE = 'JOINTS_IN_USE', 'another arm of the robot moves joints that carry this one'
     START_OUT_OF_LIMITS = ('START_OUT_OF_LIMITS', 'a joint is outside its limits by more than '
                            'motion.start_tolerance')

@@ -138,6 +138,13 @@ class Solver:
         """Return the posture that the bias pulls to, (n,), rad or m."""
         return self.tables.preferred
 
+    def with_collisions(self, collisions: PostureCheck | None) -> Solver:
+        """Return the solver with another collision model."""
+        other = object.__new__(Solver)
+        other.__dict__.update(self.__dict__)
+        other.collisions, other._changed = collisions, {}
+        return other
+
     def changed(self, **options: Unpack[OptionValues]) -> Solver:
         """Return this solver with other options; the last few are kept."""
         key = tuple((name, tuple(value) if isinstance(value, (list, np.ndarray)) else value)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os.path import commonprefix
+import re
 from typing import Any, NamedTuple
 
 from rclpy.node import Node
@@ -27,6 +28,8 @@ SHARED_NAMES = ('joint_states', 'robot_description', 'robot_description_semantic
 OWN_NAMES = ('compute_ik', 'compute_fk', 'plan_kinematic_path', 'compute_cartesian_path',
              'get_planning_scene', 'apply_planning_scene', 'move_action', 'execute_trajectory',
              'sequence_move_group', 'plan_sequence_path')
+ARM_NAME = re.compile(r'[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*')
+RESERVED_NAMES = frozenset(('answers', 'goal_poses', 'halt', 'status', 'stop'))  # of the robot
 MARGIN = 'collision.margin'  # as wide as that of the robot, which is wider than that of one arm
 PER_JOINT = tuple(f'motion.{name}_limits' for name in ('velocity', 'acceleration', 'jerk'))
 
@@ -58,6 +61,11 @@ def arms_of(robot: ArmsRobot, options: ArmsOptions) -> list[Arm]:
     if names and (len(names) != len(tips) or len({*names}) < len(names)):
         raise ParameterError(f'arms has {len(names)} names ({len({*names})} different); it needs '
                              f'one for each of {", ".join(map(quote, tips))}')
+    for name in names:
+        if not ARM_NAME.fullmatch(name) or name in RESERVED_NAMES:
+            raise ParameterError(f'arms has the name {quote(name)}; names are letters, digits and '
+                                 'single underscores, begin with a letter, and are none of '
+                                 + ', '.join(sorted(RESERVED_NAMES)))
     arms = []
     for tip, name in zip(tips, names or _names(tips)):
         path = [joint for joint, _ in path_between(robot.tree.tree, robot.tree.base_link, tip)
@@ -86,7 +94,7 @@ def _names(tips: Sequence[str]) -> list[str]:
         after = len(commonprefix([those[::-1] for those in words]))
         words = [those[:len(those) - after] for those in words]
     names = ['_'.join(those) for those in words]
-    return names if all(name.isidentifier() for name in names) else list(tips)
+    return names if all(map(ARM_NAME.fullmatch, names)) else list(tips)
 
 
 def arm_node(robot_node: Node, arm: Arm, robot: ArmsRobot, values: Mapping[str, Any],

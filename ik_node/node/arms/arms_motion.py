@@ -237,6 +237,8 @@ class ArmsMotion:
 
     def _start_of(self, robot: ArmsRobot) -> np.ndarray | None:
         """Return where a motion of the arms starts, (n,); None if that is not known yet."""
+        for seat in self._seats:
+            seat.require_no_open_end()
         if self.busy or any(seat.busy for seat in self._seats):
             return None
         self.use(robot)

@@ -8,7 +8,6 @@ from time import monotonic
 
 from geometry_msgs.msg import PoseArray
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
@@ -35,14 +34,12 @@ from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.clocks import MessageInfo, request_origin, tell_origin
 from ik_node.ros.middleware.process import forget_garbage
-from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, QosLog
+from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, KEEP_ALL_QOS, QosLog, STATES_QOS
 from ik_node.ros.parameters.node_parameters import declare, options_of
 from ik_node.ros.parameters.tables import IK_ARMS, IK_NODE
 from ik_node.solver.goal import Goal
 
 GOAL_KIND = 'goal_poses'
-# Several controllers publish at the same moment, and each of them has other joints.
-STATES_QOS = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class ArmsNode(QosLog, Node):

@@ -97,7 +97,7 @@ class Pace:
         if robot.active is None or start.elapsed is None:
             raise TrajectoryError('where the controller is on the motion is not known, so it '
                                   'cannot be paused; ~/stop ends it')
-        active, settings = robot.active.trajectory, robot.settings
+        active, settings = robot.active.trajectory, robot.settings_under_way
         return active, settings.plan(plans.kept(task, robot, PauseRequest(
             start, active, limits, settings.sample_period)), task.requests)
 

@@ -247,9 +247,8 @@ class Ramps:
         limits, fastest = robot.limits_under_way, planned is None
         current = self._goals.current
         constraints = () if current is None else current.plan.constraints
-        model = robot.settings.solver.collisions
         planned = planned or (lambda start, limits: plan_free_stop(
-            None if model is None else self._seat.without_others(model), robot.chain.joint_names,
+            robot.own_collisions, robot.chain.joint_names,
             None if robot.active is None else robot.active.trajectory, start, limits,
             robot.settings.sample_period,
             lambda ramp: is_kept(robot.chain, constraints, ramp, ends_within=False),

@@ -201,7 +201,7 @@ def through_joints(task: GoalTask, robot: Robot, way: Waypoints) -> Planner:
 
 def at_another_speed(task: GoalTask, robot: Robot, ratio: float) -> Planner:
     """Return the planner of the rest of the present motion at another speed."""
-    active, settings = robot.active, robot.settings
+    active, settings = robot.active, robot.settings_under_way
     highest = ratio
     # While it slows down the arm is still faster than that.
     limits = replace(settings.planning, velocity=settings.limits.velocity)

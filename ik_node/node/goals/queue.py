@@ -23,6 +23,7 @@ from ik_node.node.robot.robot import Slot
 from ik_node.node.state.duplicate_names import DuplicateNames
 from ik_node.node.state.frames import NotYet
 from ik_node.node.state.send_order import AFTER_GOAL, AFTER_STOP, Precedence, SendTime
+from ik_node.node.state.team import PAUSED_KIND
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.clocks import steady_clock
 from ik_node.solver.remedy import remedy_values, with_best
@@ -405,8 +406,10 @@ class GoalQueue:
         return done
 
     def kind_under_way(self) -> str | None:
-        """Return of what kind the active goal is; None without."""
-        return None if self._current is None else self._current.kind
+        """Return of what kind the active goal is, PAUSED_KIND of a paused one; None without."""
+        if self._current is None:
+            return None
+        return self._current.kind if self._current.execution.paused is None else PAUSED_KIND
 
     @property
     def current(self) -> GoalTask | None:

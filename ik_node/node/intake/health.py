@@ -169,7 +169,7 @@ class Health:
 
     def _contact(self, robot: Robot, q: np.ndarray, values: dict[str, Any]) -> Findings:
         """Check whether the arm collides where it stands, at q (n,); the log says it once."""
-        model = robot.settings.solver.collisions
+        model = robot.own_collisions
         contact = None if model is None else model.overlap(q)
         values['contact'] = '' if contact is None else str(contact)
         before, self._told_contact = self._told_contact, contact and contact.names

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -28,8 +29,10 @@ class Robot:
 
     def __init__(self, tree: Tree, settings: Settings,
                  collisions: CollisionModel | None = None, scene: Scene | None = None,
-                 tools: Mapping[str, Tool] | None = None) -> None:
-        self.tree = tree
+                 tools: Mapping[str, Tool] | None = None,
+                 without_others: Callable[[CollisionModel], CollisionModel] = lambda model: model
+                 ) -> None:
+        self.tree, self._without_others = tree, without_others
         self.settings = settings  # from the present parameters
         self.collisions = collisions  # of the arm alone; None if collisions are not checked
         # The objects around the arm.
@@ -52,6 +55,22 @@ class Robot:
     def chain(self) -> Chain:
         """Return the chain, with its present tool."""
         return self.settings.solver.chain
+
+    @property
+    def own_collisions(self) -> CollisionModel | None:
+        """
+        Return the collision model of the settings, without other arms of the robot.
+
+        What moves already is proved against what these do, not against where they will rest.
+        """
+        model = self.settings.solver.collisions
+        return None if model is None else self._without_others(model)
+
+    @property
+    def settings_under_way(self) -> Settings:
+        """Return the settings for a motion under way, with :attr:`own_collisions`."""
+        return replace(self.settings, solver=self.settings.solver.with_collisions(
+            self.own_collisions))
 
     @property
     def not_checked(self) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
@@ -78,11 +79,14 @@ class ArmState:
     ----------
     options : StartOptions
         tip_pose_rate and frame_prefix.
+    qos : QoSProfile
+        Of the joint states.
 
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, options: StartOptions,
-                 delay: CallbackDelay, clock_jumps: TimeJumps) -> None:
+                 delay: CallbackDelay, clock_jumps: TimeJumps,
+                 qos: QoSProfile = BEST_EFFORT_QOS) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._delay = delay
@@ -99,7 +103,7 @@ class ArmState:
         self._leap_time = -np.inf
         self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
         self._subscription = node.create_subscription(
-            JointState, 'joint_states', self._on_bytes, BEST_EFFORT_QOS, raw=True)
+            JointState, 'joint_states', self._on_bytes, qos, raw=True)
 
     def _on_bytes(self, data: bytes, info: MessageInfo) -> None:
         still = self._delay.stood_still()

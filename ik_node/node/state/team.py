@@ -36,6 +36,7 @@ from ik_node.node.state.send_order import SendTime
 from ik_node.ros.messages.status_messages import JOG_KIND, STREAM_KIND
 
 TIMING_ROOM_S = 0.01   # by which a controller may be late or early, besides one of its cycles
+PAUSED_KIND = 'paused'  # in place of the kind of a goal
 LAG_S = 0.01           # to which it is found how late an arm is ...
 LAG_STEP_S = 0.05      # ... and in which steps it counts
 MAX_LEAD_S, MAX_LAG_S = 0.1, 1.0  # within which that is
@@ -209,6 +210,14 @@ class Seat(Alone):
     def busy(self) -> bool:
         """Return whether the arm moves, or has a goal."""
         return self.active is not None or self._kind() is not None
+
+    def require_no_open_end(self) -> None:
+        """Raise a StateError, ARM_HELD, if the arm has a goal that may never end by itself."""
+        kind = self._kind()
+        if kind in (STREAM_KIND, JOG_KIND, PAUSED_KIND):
+            raise StateError(f'the arm {quote(self.name)} ' + (
+                'is paused; let it go on, or stop it' if kind == PAUSED_KIND
+                else f'follows a {kind}; end that first'), Reason.ARM_HELD)
 
     def _timing_room(self, stamped: bool) -> float:
         """Return by how much (s) a trajectory may be carried out late or early."""
