@@ -52,7 +52,7 @@ from ik_node.node.state.clocks import CallbackDelay, StampCheck, TimeJumps
 from ik_node.node.state.duplicate_names import DuplicateNames
 from ik_node.node.state.frames import Frames
 from ik_node.node.state.named_poses import PoseSaver, PoseTable, SemanticDescription, ToolList
-from ik_node.node.state.team import Alone
+from ik_node.node.state.team import Seat
 from ik_node.node.stream.jog import Jog
 from ik_node.node.stream.stream import Stream
 from ik_node.ros.description import Description
@@ -82,13 +82,13 @@ class Components:
         All parameters of IK_NODE.
     active_flag : ActiveFlag
         While it is not set, goals are refused.
-    seat : Alone
+    seat : Seat
         What other arms of the robot do.
 
     """
 
     def __init__(self, node: Node, values: Mapping[str, Any], active_flag: ActiveFlag,
-                 seat: Alone) -> None:
+                 seat: Seat) -> None:
         self._node, self._seat = node, seat
         self._values, self._options = values, start_options(values)
         options, prefix = self._options, self._options.frame_prefix

@@ -22,7 +22,7 @@ from ik_node.motion.direct.ruckig_motion import NO_RUCKIG_NOTICE, RUCKIG_INSTALL
 from ik_node.node.components import Components
 from ik_node.node.goals.queue import ActiveFlag
 from ik_node.node.state.send_order import SendTime
-from ik_node.node.state.team import ALONE, Alone
+from ik_node.node.state.team import ALONE, Seat
 from ik_node.ros.middleware.qos import QosLog
 from ik_node.ros.parameters.node_parameters import declare, plain, refused
 from ik_node.ros.parameters.tables import IK_NODE
@@ -85,14 +85,14 @@ class IkNode(QosLog, LifecycleNode):
         As on the command line, before which they count.
     others : sequence of str
         Parameters of other nodes of the process, for which those on the command line may be.
-    seat : Alone
+    seat : Seat
         What other arms of the robot do.
 
     """
 
     def __init__(self, name: str = 'ik_node', defaults: Mapping[str, Any] = {},
                  fixed: Mapping[str, str] = {}, arguments: Sequence[str] = (),
-                 others: Sequence[str] = (), seat: Alone = ALONE) -> None:
+                 others: Sequence[str] = (), seat: Seat = ALONE) -> None:
         super().__init__(name, cli_args=[*arguments] or None, parameter_overrides=[
             Parameter(key, value=value) for key, value in fixed.items()])
         self._values = declare(self, IK_NODE, True, defaults, others)

@@ -16,7 +16,7 @@ from ik_node.base.text import quote
 from ik_node.kinematics.links import path_between
 from ik_node.node.arms.arms_robot import ArmsOptions, ArmsRobot
 from ik_node.node.node import IkNode
-from ik_node.node.state.team import Seat
+from ik_node.node.state.team import TeamSeat
 from ik_node.ros.controller_manager import prefix_of
 from ik_node.ros.parameters.tables import IK_ARMS, IK_NODE
 
@@ -98,7 +98,7 @@ def _names(tips: Sequence[str]) -> list[str]:
 
 
 def arm_node(robot_node: Node, arm: Arm, robot: ArmsRobot, values: Mapping[str, Any],
-             seat: Seat) -> IkNode:
+             seat: TeamSeat) -> IkNode:
     """
     Return the node of an arm: `~/left/...` of the robot's node is `~/...` of it.
 

@@ -35,7 +35,7 @@ from ik_node.node.goals.answers import numbers
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.queue import GoalQueue, START_GRACE_S, STARTUP_REASONS
 from ik_node.node.state.arm_state import OtherJoints
-from ik_node.node.state.team import Seat, TeamModels
+from ik_node.node.state.team import TeamModels, TeamSeat
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.clocks import both_clocks, steady_clock
@@ -91,7 +91,7 @@ class ArmsMotion:
     outputs : callable
         Returns the output of a controller by its name.
     options : ArmsOptions
-    seats : sequence of Seat
+    seats : sequence of TeamSeat
         The arms, which may move by themselves.
     models : TeamModels
         With the objects that the arms know.
@@ -100,7 +100,7 @@ class ArmsMotion:
 
     def __init__(self, node: Node, states: JointStates, goals: ArmsQueue,
                  outputs: Callable[[str], TopicOutput], options: ArmsOptions,
-                 seats: Sequence[Seat], models: TeamModels) -> None:
+                 seats: Sequence[TeamSeat], models: TeamModels) -> None:
         self._node, self._states, self._goals = node, states, goals
         self._outputs, self._seats, self._models = outputs, seats, models
         self._options, self._monitoring = options.motion, options.monitor

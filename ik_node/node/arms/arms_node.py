@@ -26,7 +26,7 @@ from ik_node.node.node import IkNode
 from ik_node.node.robot.robot import Slot
 from ik_node.node.state.clocks import CallbackDelay, StampCheck, TimeJumps
 from ik_node.node.state.send_order import SendTime
-from ik_node.node.state.team import Seat, TeamModels
+from ik_node.node.state.team import TeamModels, TeamSeat
 from ik_node.ros.controller_manager import prefix_of
 from ik_node.ros.description import Description
 from ik_node.ros.messages.conversion import matrix_from_pose
@@ -55,7 +55,7 @@ class ArmsNode(QosLog, Node):
         self._values = declare(self, IK_ARMS, others=[row.name for row in IK_NODE])
         self._options = options_of(ArmsOptions, self._values, IK_ARMS)
         self._arms: list[IkNode] = []
-        self._seats: list[Seat] = []
+        self._seats: list[TeamSeat] = []
         self._models = TeamModels(self._seats, lambda: self._motion.beside)
         self._slot: Slot[ArmsRobot] = Slot(lambda: self._description.complaint)
         self._known_joints: frozenset[str] | None = None
@@ -105,7 +105,7 @@ class ArmsNode(QosLog, Node):
         """Make the nodes of the arms; their chains stay what they are."""
         self._seats.clear()
         for arm in (arms := arms_of(robot, self._options)):
-            self._seats.append(Seat(arm.name, robot.tree.base_link, self._seats, self._models,
+            self._seats.append(TeamSeat(arm.name, robot.tree.base_link, self._seats, self._models,
                                     self._moves_in_step, self._stop_in_step))
         made = list[IkNode]()
         try:

@@ -13,7 +13,7 @@ from ik_node.node.execution.trajectory_sender import TrajectorySender
 from ik_node.node.goals.queue import GoalQueue
 from ik_node.node.robot.robot import RobotSlot
 from ik_node.node.state.arm_state import ArmState
-from ik_node.node.state.team import Alone
+from ik_node.node.state.team import Seat
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,4 +26,4 @@ class MotionContext:
     output: Output            # sends trajectories to the controller
     goals: GoalQueue          # from arrival to exactly one final answer
     sender: TrajectorySender  # joins motions to the present one
-    seat: Alone               # what other arms of the robot do
+    seat: Seat               # what other arms of the robot do

@@ -34,7 +34,7 @@ from ik_node.node.execution.outputs import Output
 from ik_node.node.goals.goal import GoalTask
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.arm_state import ArmState, Instant
-from ik_node.node.state.team import ALONE, Alone
+from ik_node.node.state.team import ALONE, Seat
 
 THINNING_SHARE = 0.5  # of the deviation from a path that is allowed; the planner takes the rest
 REPEAT_MARGIN_S = 0.02  # before a motion is left, to get the next one to the controller
@@ -46,7 +46,7 @@ class TrajectorySender:
     """Finds the start state of the next motion, sends it, and sees whether it was joined."""
 
     def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, output: Output,
-                 seat: Alone) -> None:
+                 seat: Seat) -> None:
         self._node = node
         self._seat = seat
         self._robot_slot = robot_slot

@@ -27,7 +27,7 @@ from ik_node.node.intake.health import Health
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.clocks import StampCheck
 from ik_node.node.state.send_order import SendTime
-from ik_node.node.state.team import Alone
+from ik_node.node.state.team import Seat
 from ik_node.ros.messages.conversion import message_class
 from ik_node.ros.messages.goal_kinds import GOAL_KINDS, GoalKind, KEPT_KIND
 from ik_node.ros.messages.kept_goals import read_kept_goal
@@ -248,7 +248,7 @@ class Stopping:
     """
 
     def __init__(self, node: Node, goals: GoalQueue, ramps: Ramps, intake: GoalSubscriptions,
-                 seat: Alone) -> None:
+                 seat: Seat) -> None:
         self._node = node
         self._seat = seat
         self._goals = goals

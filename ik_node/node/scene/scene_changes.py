@@ -36,7 +36,7 @@ from ik_node.node.scene.scene_draft import (
     SceneTopic,
 )
 from ik_node.node.state.arm_state import OtherJoints
-from ik_node.node.state.team import ALONE, Alone
+from ik_node.node.state.team import ALONE, Seat
 from ik_node.ros.messages.status_messages import JOG_KIND, STREAM_KIND
 from ik_node.ros.middleware.clocks import (
     MessageInfo,
@@ -80,14 +80,14 @@ class SceneChanges:
         Shows the scene of the robot.
     others : OtherJoints
         As they move, the scene is made anew, too.
-    seat : Alone
+    seat : Seat
         What other arms of the robot do.
 
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, services: SceneServices,
                  ramps: Ramps, make: MakeSettings,
-                 show: Callable[[], None], others: OtherJoints, seat: Alone = ALONE) -> None:
+                 show: Callable[[], None], others: OtherJoints, seat: Seat = ALONE) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._services = services

@@ -26,7 +26,7 @@ from ik_node.node.robot.robot import Robot
 from ik_node.node.robot.settings import Settings
 from ik_node.node.state.clocks import StampCheck
 from ik_node.node.state.frames import Frames, NotYet
-from ik_node.node.state.team import Alone
+from ik_node.node.state.team import Seat
 
 
 class Abandoned(Exception):
@@ -172,7 +172,7 @@ MakeSettings = Callable[[Robot, Scene], Settings]
 
 def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneServices,
                 make: MakeSettings, is_abandoned: Callable[[], bool],
-                active: ActiveTrajectory | None, seat: Alone) -> BuiltScene:
+                active: ActiveTrajectory | None, seat: Seat) -> BuiltScene:
     """
     Make a scene anew with the changes of messages, and check the motion that runs.
 
@@ -184,7 +184,7 @@ def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneS
         As in :class:`SceneDraft`.
     active : ActiveTrajectory or None
         That motion; a stream looks after itself.
-    seat : Alone
+    seat : Seat
         What other arms of the robot do.
 
     """
@@ -201,11 +201,11 @@ def build_scene(messages: Sequence[SceneMessage], robot: Robot, services: SceneS
 
 
 def contact_ahead(settings: Settings | None, active: ActiveTrajectory | None,
-                  seat: Alone) -> Contact | None:
+                  seat: Seat) -> Contact | None:
     """
     Return what the rest of a motion would meet; None if it is free, or over.
 
-    What other arms do is looked at by :meth:`Alone.contact_now`.
+    What other arms do is looked at by :meth:`Seat.contact_now`.
     """
     model = None if settings is None else settings.solver.collisions
     return None if model is None or active is None else active.contact_ahead(

@@ -35,7 +35,7 @@ from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.robot.settings import StartOptions
 from ik_node.node.state.clocks import CallbackDelay, message_age, SMALLEST_JUMP_S, TimeJumps
 from ik_node.node.state.health_checks import Check
-from ik_node.node.state.team import ALONE, Alone
+from ik_node.node.state.team import ALONE, Seat
 from ik_node.ros.messages.conversion import pose_stamped
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.middleware.clocks import both_clocks, MessageInfo, nanoseconds_of, seconds_of
@@ -385,13 +385,13 @@ class OtherJoints:
     ----------
     assumed : tuple of str
         The parameter collision.other_joints.
-    seat : Alone
+    seat : Seat
         What other arms of the robot do.
 
     """
 
     def __init__(self, node: Node, states: JointStates, assumed: tuple[str, ...],
-                 seat: Alone = ALONE) -> None:
+                 seat: Seat = ALONE) -> None:
         self._logger, self._states, self._assumed = node.get_logger(), states, assumed
         self._seat = seat
         self._robot: object = None

@@ -74,8 +74,8 @@ class Wait(NamedTuple):
     is_over: Callable[[], bool]
 
 
-class Alone:
-    """The place of an arm beside which there is none in this process."""
+class Seat:
+    """What an arm is told of the other arms of its robot in this process: here there are none."""
 
     name = ''
     world_link: str | None = None
@@ -149,29 +149,29 @@ class Alone:
         return False
 
 
-ALONE = Alone()
+ALONE = Seat()
 
 
-class Seat(Alone):
+class TeamSeat(Seat):
     """
-    The place of an arm among those of its robot.
+    What an arm is told of the other arms of its robot, and they of it.
 
     Parameters
     ----------
     name : str
     world_link : str
-    others : sequence of Seat
+    others : sequence of TeamSeat
         All arms of the robot; this one may be among them, and some may come later.
     models : TeamModels
         Of all arms.
     in_step : callable
         Returns whether there is a goal of all arms.
     stop_in_step : callable
-        Stops that; as :meth:`Alone.stop_in_step`.
+        Stops that; as :meth:`Seat.stop_in_step`.
 
     """
 
-    def __init__(self, name: str, world_link: str, others: Sequence[Seat], models: TeamModels,
+    def __init__(self, name: str, world_link: str, others: Sequence[TeamSeat], models: TeamModels,
                  in_step: Callable[[], bool], stop_in_step: Callable[[SendTime], str]) -> None:
         self.name, self.world_link = name, world_link
         self._others, self._models = others, models
@@ -302,7 +302,7 @@ class Seat(Alone):
     # ---- of the others, for this arm ----------------------------------------
 
     @property
-    def others(self) -> list[Seat]:
+    def others(self) -> list[TeamSeat]:
         """Return the other arms."""
         return [other for other in self._others if other is not self]
 
@@ -355,7 +355,7 @@ class Seat(Alone):
         self._proved, self._deviations = None, []
 
     def require_apart(self, trajectory: Trajectory, began: float, stamped: bool = True) -> None:
-        """Check that a motion meets no other arm; raise as :meth:`Alone.require_apart`."""
+        """Check that a motion meets no other arm; raise as :meth:`Seat.require_apart`."""
         moving = [other for other in self.others
                   if other.active is not None and other.active.moves(monotonic())]
         for other in self.others:
@@ -442,13 +442,14 @@ class TeamModels:
 
     Parameters
     ----------
-    seats : sequence of Seat
+    seats : sequence of TeamSeat
     model : callable
         Returns the model of the robot; None if collisions are not checked, or it is not known yet.
 
     """
 
-    def __init__(self, seats: Sequence[Seat], model: Callable[[], CollisionModel | None]) -> None:
+    def __init__(self, seats: Sequence[TeamSeat],
+                 model: Callable[[], CollisionModel | None]) -> None:
         self._seats, self._model = seats, model
         self._basis: tuple[object, ...] = ()
         self._whole: CollisionModel | None = None
