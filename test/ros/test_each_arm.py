@@ -8,6 +8,7 @@ from harness import FINAL, Probe
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 from test_arms import assert_apart
 from two_arms import both, TREE
 
@@ -132,6 +133,37 @@ def test_a_stop_of_one_arm_stops_a_motion_in_step(robot):
     assert stopped.success and 'all arms come to rest' in stopped.message, stopped.message
     assert probe.final(goal)['reason'] == 'STOPPED'
     assert answered(probe, (right, waits))[0]['reason'] in ('REACHED', 'ALREADY_THERE')
+
+
+def test_a_goal_of_all_is_refused_while_an_arm_is_paused(robot):
+    """It would wait for good, and the other arm for it."""
+    probe, left, right = robot
+    pause = right.create_client(SetBool, '/ik_arms/right/pause')
+    answered(probe, (left, left.send_part(OUTSIDE)), (right, right.send_part(OUTSIDE)))
+    goes = right.send_part(INSIDE)
+    right.wait(lambda: right.answers(goes), what='that the right arm begins')
+    assert right.call(pause, SetBool.Request(data=True)).success
+    refused = probe.final(probe.send_posture(OUTSIDE))
+    assert refused['reason'] == 'ARM_HELD' and "'right' is paused" in refused['message'], refused
+    assert right.call(pause, SetBool.Request(data=False)).success
+    assert right.final(goes)['reason'] == 'REACHED'
+
+
+def test_the_speed_changes_while_another_arm_goes_to_where_this_one_was(robot):
+    """The rest of a motion is proved against what the other arm does, not against its end."""
+    probe, left, right = robot
+    for q, arms in ((OUTSIDE, (right, left)), (INSIDE, (left,))):
+        answered(probe, *((arm, arm.send_part(q)) for arm in arms))
+    said = len(probe.node.output)
+    leaves = left.send_part(OUTSIDE)
+    left.wait(lambda: left.answers(leaves), what='that the left arm begins')
+    enters = right.send_part(INSIDE)
+    assert left.set_parameters('/ik_arms/left', {'motion.velocity_scale': 0.6}).successful
+    for answer in answered(probe, (left, leaves), (right, enters)):
+        assert answer['reason'] in ('REACHED', 'COLLISION'), answer
+    assert left.set_parameters('/ik_arms/left', {'motion.velocity_scale': 1.0}).successful
+    assert 'overlap' not in probe.node.output[said:]
+    answered(probe, (right, right.send_part(OUTSIDE)))
 
 
 def test_goals_at_random(robot):
