@@ -141,7 +141,7 @@ class Components:
         services = SceneServices(frames, stamps, node.get_clock().clock_type,
                                  self._arm.joints.positions, options.mesh_paths)
         self._changes = SceneChanges(node, slot, services, self._ramps, self._with_scene,
-                                     self._scene_display.show, others, seat)
+                                     self._scene_display.show, others)
         self._scene_topics = SceneTopics(node, self._changes, health)
         offer_moveit(context, self._changes)
         MotionSequences(node, slot, conversion, goals, motion, self._ramps)

@@ -28,7 +28,7 @@ from ik_node.kinematics.kernels import (
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
 from ik_node.motion import constrained_motion
-from ik_node.motion.change.path_pace import plan_free_stop
+from ik_node.motion.change.path_pace import plan_free_stop, StopWishes
 from ik_node.motion.constrained.constraint import EXACT_WIDTH, PathConstraint
 from ik_node.motion.constrained.keep import (
     keeps_text,
@@ -508,7 +508,7 @@ def test_a_stop_stays_within():
     for share in np.linspace(0.1, 0.8, 8):
         start = StartState.from_motion(active, share * active.duration, 0.02)
         fastest, chosen = (plan_free_stop(None, chain.joint_names, active, start, limits(chain),
-                                          PERIOD_S, kept) for kept in (
+                                          PERIOD_S, StopWishes(kept)) for kept in (
             lambda _: True, lambda ramp: is_kept(chain, [constraint], ramp)))
         left += not is_kept(chain, [constraint], fastest)
         assert outside_at(constraint, poses_of(chain, each_step(chosen))).max() < 1e-6

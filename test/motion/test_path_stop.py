@@ -15,7 +15,7 @@ import robots
 from ik_node.collision.distances.certificate import certify
 from ik_node.collision.scene.scene import Scene
 from ik_node.motion.change import path_pace
-from ik_node.motion.change.path_pace import plan_free_stop, plan_path_stop
+from ik_node.motion.change.path_pace import plan_free_stop, plan_path_stop, StopWishes
 from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop, StartState
 from ik_node.motion.trajectory.interpolation import segments
 from ik_node.motion.trajectory.limits import MotionLimits
@@ -93,6 +93,19 @@ def test_a_stop_is_not_lost_where_both_ramps_collide(monkeypatch):
     broken = replace(active, qdd=active.qdd + 100.0)
     assert np.array_equal(plan_free_stop(model, chain.joint_names, broken, start, limits,
                                          PERIOD).q, fastest.q)
+
+
+def test_a_stop_that_meets_no_other_arm_comes_first():
+    """The fastest does not, or the one on the path; if each meets one, the fastest."""
+    limits, active = motion('six_axis_arm', np.random.default_rng(3))
+    names = robots.chain('six_axis_arm').joint_names
+    start = StartState.from_motion(active, 0.4 * active.duration, 0.05)
+    fastest = plan_stop(names, start, limits, PERIOD)
+    for meets, taken in ((lambda ramp: np.array_equal(ramp.q, fastest.q), 'path'),
+                         (lambda _: True, 'fastest'), (lambda _: False, 'fastest')):
+        stop = plan_free_stop(None, names, active, start, limits, PERIOD, StopWishes(
+            apart=lambda ramp, meets=meets: not meets(ramp)))
+        assert np.array_equal(stop.q, fastest.q) == (taken == 'fastest')
 
 
 @pytest.mark.nightly

@@ -11,8 +11,9 @@ from ik_node.base.errors import IkNodeError, Reason
 from ik_node.node.goals.goal import GoalTask
 from ik_node.node.scene import scene_changes
 from ik_node.node.scene.scene_changes import SceneChanges
+from ik_node.node.state.team import ALONE
 
-NO_OTHERS = SimpleNamespace(period=1.0, look=lambda: False, warn=lambda: None)
+NO_OTHERS = SimpleNamespace(period=1.0, look=lambda: False, warn=lambda: None, seat=ALONE)
 
 
 def test_a_goal_waits_for_earlier_scene_changes(probe, monkeypatch):

@@ -42,11 +42,18 @@ class PathStop(NamedTuple):
     place: float  # the time (s) in the active trajectory at which it ends
 
 
+class StopWishes(NamedTuple):
+    """What a ramp to rest is to do, if there is one that does."""
+
+    kept: Callable[[Trajectory], bool] = lambda _: True
+    """Whether it keeps the path constraints, as the path of the trajectory does."""
+    apart: Callable[[Trajectory], bool] = lambda _: True
+    """Whether it meets no other arm."""
+
+
 def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
                    active: Trajectory | None, start: StartState, limits: MotionLimits,
-                   period: float,
-                   kept: Callable[[Trajectory], bool] = lambda _: True,
-                   apart: Callable[[Trajectory], bool] = lambda _: True) -> Trajectory:
+                   period: float, wishes: StopWishes = StopWishes()) -> Trajectory:
     """
     Plan the fastest ramp to rest; if that would collide, one on the path of the trajectory.
 
@@ -61,10 +68,7 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
         The active trajectory, if `start` is on it.
     start, limits, period
         As for :func:`plan_path_stop`.
-    kept : callable, optional
-        Whether a ramp keeps the path constraints, as the path of the trajectory does.
-    apart : callable, optional
-        Whether a ramp meets no other arm.  If each does, the same as without this.
+    wishes : StopWishes, optional
 
     Raises
     ------
@@ -82,8 +86,8 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
         begun = allowed_distances(model, active.start.q, swept=True)
         allowed = np.where(now < model.margins, np.minimum(now, begun), now)
     free = [fastest] if (model is None or certify(model, *segments(fastest), now) is None) \
-        and kept(fastest) else []
-    if free and apart(fastest):
+        and wishes.kept(fastest) else []
+    if free and wishes.apart(fastest):
         return fastest
     for smooth in (True, False):
         on_path = plan_path_stop(active, start, limits, period, smooth).trajectory
@@ -92,7 +96,7 @@ def plan_free_stop(model: CollisionModel | None, joint_names: tuple[str, ...],
             require_free(model, on_path, allowed=allowed)
         except TrajectoryError:
             continue
-        if apart(on_path):
+        if wishes.apart(on_path):
             return on_path
         free.append(on_path)
     return free[0] if free else fastest

@@ -18,7 +18,7 @@ from ik_node.motion.change.active_trajectory import (
     SAME_POSITION,
     SETTLING_TIME_S,
 )
-from ik_node.motion.change.path_pace import plan_free_stop
+from ik_node.motion.change.path_pace import plan_free_stop, StopWishes
 from ik_node.motion.constrained.proof import is_kept
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.trajectory.limits import MotionLimits
@@ -251,8 +251,9 @@ class Ramps:
             robot.own_collisions, robot.chain.joint_names,
             None if robot.active is None else robot.active.trajectory, start, limits,
             robot.settings.sample_period,
-            lambda ramp: is_kept(robot.chain, constraints, ramp, ends_within=False),
-            lambda ramp: self._seat.contact(ramp, monotonic() - start.backdating) is None))
+            StopWishes(
+                lambda ramp: is_kept(robot.chain, constraints, ramp, ends_within=False),
+                lambda ramp: self._seat.contact(ramp, monotonic() - start.backdating) is None)))
         for attempt in range(MAX_RAMPS):
             at = self._arm.instant()
             here = self._arm.fresh(robot)

@@ -36,7 +36,6 @@ from ik_node.node.scene.scene_draft import (
     SceneTopic,
 )
 from ik_node.node.state.arm_state import OtherJoints
-from ik_node.node.state.team import ALONE, Seat
 from ik_node.ros.messages.status_messages import JOG_KIND, STREAM_KIND
 from ik_node.ros.middleware.clocks import (
     MessageInfo,
@@ -80,19 +79,17 @@ class SceneChanges:
         Shows the scene of the robot.
     others : OtherJoints
         As they move, the scene is made anew, too.
-    seat : Seat
-        What other arms of the robot do.
 
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, services: SceneServices,
                  ramps: Ramps, make: MakeSettings,
-                 show: Callable[[], None], others: OtherJoints, seat: Seat = ALONE) -> None:
+                 show: Callable[[], None], others: OtherJoints) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._services = services
         self._ramps = ramps
-        self._make, self._show, self._others, self._seat = make, show, others, seat
+        self._make, self._show, self._others, self._seat = make, show, others, others.seat
         self._topics: dict[Subscription, SceneTopic] = {}
         self._copies = OneCopy()
         self._waiting: deque[SceneMessage] = deque()

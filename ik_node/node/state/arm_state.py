@@ -393,7 +393,7 @@ class OtherJoints:
     def __init__(self, node: Node, states: JointStates, assumed: tuple[str, ...],
                  seat: Seat = ALONE) -> None:
         self._logger, self._states, self._assumed = node.get_logger(), states, assumed
-        self._seat = seat
+        self.seat = seat
         self._robot: object = None
         self._tracker: OtherJointTracker | None = None
         # Where they are by the joint states, and where they were said to be last.
@@ -436,7 +436,7 @@ class OtherJoints:
         self._measured = self._tracker.look(self._states, monotonic()) or self._measured
         # What a stream does next is decided by what is measured.
         found = {**self._measured, **({} if streams else {
-            name: OtherJoint(value, REST_ROOM) for name, value in self._seat.ends().items()
+            name: OtherJoint(value, REST_ROOM) for name, value in self.seat.ends().items()
             if name in self._measured})}
         if found == self._told:
             return None
