@@ -3,7 +3,6 @@
 """Motions as positions for a forward command controller (output position)."""
 
 import signal
-from time import sleep
 
 from geometry_msgs.msg import PoseStamped
 from harness import ARM, NAMES, pose, Process, process, READY
@@ -139,9 +138,8 @@ def test_no_leap_in_a_stream_after_a_standstill(forward, probe):
 
     stream(80)
     node.send(signal.SIGSTOP)
-    probe.spin_for(0.1)
+    probe.spin_for(0.4)  # until all is heard that it sent before
     there = arm.q[-1]
-    sleep(0.3)
     node.send(signal.SIGCONT)
     stream(20)
     answer = stream_answer(probe, sent)
@@ -157,9 +155,8 @@ def test_no_leap_after_a_standstill(forward, probe):
     stamp = probe.send_joints(AWAY)
     probe.wait(lambda: arm.q and abs(arm.q[-1][0] - READY[0]) > 0.2)
     node.send(signal.SIGSTOP)
-    probe.spin_for(0.1)
+    probe.spin_for(0.4)  # until all is heard that it sent before
     there = arm.q[-1]
-    sleep(0.3)
     node.send(signal.SIGCONT)
     answer = probe.final(stamp)
     assert (answer['state'], answer['reason']) == ('failed', 'OFF_TRACK'), answer
