@@ -110,7 +110,6 @@ class Robot:
         finally:
             if node is None:
                 looks.destroy_node()
-        self._stack = ExitStack()
         self.arms: dict[str, Arm] = {}
         with ExitStack() as made:
             for each in found:

@@ -21,7 +21,7 @@ from ik_node.collision.distances.model import CollisionModel
 from ik_node.motion.trajectory.sampling import compiled_segments
 from ik_node.motion.trajectory.trajectory import Trajectory
 
-LEAST_INTERVAL_S = 1e-6  # between two points that are not one
+LAST_INTERVAL_S = 1e-6   # in which all rest
 POWERS = 6               # of a quintic
 
 
@@ -83,12 +83,11 @@ def laid_over(n: int, motions: Sequence[ArmMotion]) -> tuple[np.ndarray, ...]:
     ends = [motion.begin + begins[-1] + lengths[-1] for motion, begins, lengths, _ in moving]
     late = max(motion.late for motion in motions)
     instants = np.unique(np.concatenate([
-        [-late, 0.0, max([*ends, 0.0]) + late + LEAST_INTERVAL_S], *(
+        [-late, 0.0, max([*ends, 0.0]) + late + LAST_INTERVAL_S], *(
             motion.begin + np.append(begins, begins[-1] + lengths[-1])
             for motion, begins, lengths, _ in moving)]))
     # From before the common time on: who is late is where he was to be then.
     instants = instants[instants >= -late]
-    instants = instants[np.append(True, np.diff(instants) > 0.0)]
     begins, lengths = instants[:-1], np.diff(instants)
     c, slack = np.zeros((POWERS, len(begins), n)), np.zeros((len(begins), n))
     for motion in motions:

@@ -73,16 +73,20 @@ def test_arms_move_at_the_same_time(robot):
 
 
 def test_an_arm_waits_until_the_other_has_left(robot):
-    """The right hand goes to where the left one is, which leaves at the same time."""
+    """The right hand goes to where the left one is, which leaves slowly."""
     probe, left, right = robot
     assert answered(probe, (left, left.send_part(INSIDE)))[0]['reason'] == 'REACHED'
     refused, = answered(probe, (right, right.send_part(INSIDE)))
     assert refused['reason'] == 'COLLISION' and 'left' in refused['message'], refused
     probe.states.clear()
+    assert left.set_parameters('/ik_arms/left', {'motion.velocity_scale': 0.05}).successful
     leaves = left.send_part(OUTSIDE)
     left.wait(lambda: left.answers(leaves), what='that the left arm begins')
-    for answer in answered(probe, (left, leaves), (right, right.send_part(INSIDE))):
+    answers = answered(probe, (left, leaves), (right, right.send_part(INSIDE)))
+    for answer in answers:
         assert answer['reason'] == 'REACHED', answer['message']
+    assert "as 'left' moves" in answers[1]['waits_because']
+    assert left.set_parameters('/ik_arms/left', {'motion.velocity_scale': 1.0}).successful
     assert_apart(probe)
 
 

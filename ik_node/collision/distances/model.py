@@ -626,12 +626,13 @@ class CollisionModel:
         """Return the pairs that are in contact as often with joints beside the chain elsewhere."""
         beside = [pair for pair in often if any(carriers_of(
             self._tree, self.chain, self.bodies[k].frame) for k in pair)]
-        if not beside:
-            return often
+        kept = often.keys() - {*beside}
         others, random = self.others, np.random.default_rng(SAMPLE_SEED)
         joints = {joint.name: joint for joint in self._tree.joints}
         usual = self._usual
-        for _ in range(OTHER_SAMPLES if beside else 0):
+        for _ in range(OTHER_SAMPLES):
+            if not beside:
+                break
             self._place_links({name: OtherJoint(float(random.uniform(*(
                 limit if np.isfinite(limit) else free for limit, free in (
                     (joints[name].lower, -np.pi), (joints[name].upper, np.pi))))))
@@ -642,8 +643,7 @@ class CollisionModel:
             usual |= {pair: value for pair, value in self._usual.items() if pair not in beside}
         self._place_links(others)
         self._usual = usual
-        return {pair: count for pair, count in often.items() if pair in beside or not any(
-            carriers_of(self._tree, self.chain, self.bodies[k].frame) for k in pair)}
+        return {pair: count for pair, count in often.items() if pair in kept or pair in beside}
 
     def _carrier(self, frame: int) -> int:
         """Return the moving frame that carries another, 0 = base; -1 of the base."""

@@ -25,6 +25,9 @@ from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 
 REST_SPEED = 0.01         # rad/s or m/s; a lower measured speed is noise
 MAX_LAG_S = 0.1           # how far the measured state may be behind the plan
+MAX_LEAD_S, MAX_LATE_S = 0.1, 1.0  # within which it is found how late an arm is
+LAG_STEP_S = 0.01         # to which that is found
+LIKELY = 2e-3             # rad or m, by which a place is as likely as the nearest one
 TRIED_LAGS_S = np.linspace(-0.01, MAX_LAG_S, 12)  # a state may be newer than it seems, too
 MAX_START_DELAY_S = 0.3   # of a trajectory without a stamp, and of the arm behind it
 SPEED_MARGIN = 0.1        # rad/s or m/s, by which an arm on a ramp may be faster than planned
@@ -86,6 +89,22 @@ class ActiveTrajectory:
         behind = np.linspace(0.0, MAX_START_DELAY_S, 16)
         planned = np.abs(self.states(time - self.began - behind)[:, 1]).max(axis=0)
         return bool((np.abs(qd) <= planned + SPEED_MARGIN).all())
+
+    def lag(self, chain: JointSpace, q: np.ndarray, time: float) -> tuple[float, float]:
+        """
+        Return how late (s) an arm is, measured at `q` (n,), and how far beside (rad or m).
+
+        Of places on the motion that are as likely, by LIKELY, that which is least late or early
+        counts, within MAX_LEAD_S and MAX_LATE_S.  `time`: monotonic (s).
+        """
+        elapsed = time - self.began
+        if not 0.0 < elapsed < self.trajectory.duration + SETTLING_TIME_S:
+            return 0.0, 0.0
+        lags = np.arange(-MAX_LEAD_S, min(elapsed, MAX_LATE_S) + LAG_STEP_S, LAG_STEP_S)
+        away = np.abs(chain.difference(self.states(elapsed - lags)[:, 0], q)).max(axis=1)
+        likely = np.flatnonzero(away <= away.min() + LIKELY)
+        best = likely[np.abs(lags[likely]).argmin()]
+        return float(lags[best]), float(away[best])
 
     def followed(self, chain: JointSpace, q: np.ndarray, now: float, tolerance: float,
                  joints: Joints = slice(None)) -> bool:

@@ -177,18 +177,17 @@ class ArmsNode(QosLog, Node):
 
     def _stop(self, sent_at: SendTime) -> str:
         """Stop what was sent before that; return what was done."""
-        done, failed = [], []
-        for name, stop in (('', self._stop_in_step), *(
-                (f'{arm.get_name()}: ', arm.stop) for arm in self._arms)):
-            try:
-                said = stop(sent_at)
-            except IkNodeError as error:
-                said = False, str(error)
-            stopped, sentence = said if isinstance(said, tuple) else (True, said)
-            (done if stopped else failed).append(f'{name}{sentence}')
-        if failed:
-            raise StateError('; '.join(failed + done), Reason.STOPPED)
-        return '; '.join(done)
+        try:
+            stopped, sentences = True, [self._stop_in_step(sent_at)]
+        except IkNodeError as error:
+            stopped, sentences = False, [str(error)]
+        for arm in self._arms:
+            done, said = arm.stop(sent_at)
+            stopped = stopped and done
+            sentences.append(f'{arm.get_name()}: {said}')
+        if not stopped:
+            raise StateError('; '.join(sentences), Reason.STOPPED)
+        return '; '.join(sentences)
 
     def _stop_in_step(self, sent_at: SendTime) -> str:
         """Stop goals of all arms that were sent before that; return what was done."""

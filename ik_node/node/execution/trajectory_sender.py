@@ -143,9 +143,9 @@ class TrajectorySender:
             seat.require_apart(trajectory, begin, False)
             self._output.send(trajectory, before=before)
             # If sending took longer than expected, the motion starts later.
-            later = self._arm.next_update()
-            if later > begin:
-                begin = later
+            starts = self._arm.next_update()
+            if starts > begin:
+                begin = starts
                 seat.forget_proof()
         previous = robot.active
         robot.active = ActiveTrajectory(trajectory, begin, limits, stamp)

@@ -267,9 +267,7 @@ class Stopping:
         """Stop what was sent before that; return whether it could be, and what was done."""
         stops, done = self._stops(sent_at), True
         try:
-            in_step = self._seat.stop_in_step(sent_at)
-            said = self._ramps.stop(Reason.STOPPED, STOP_SENTENCE, stops)
-            said = f'{in_step}; {said}' if in_step else said
+            said = self._to_rest(sent_at, stops)
         except IkNodeError as error:
             done, said = False, str(error)
             self._node.get_logger().error(f'stop: {error}', throttle_duration_sec=1.0)
@@ -280,10 +278,17 @@ class Stopping:
         sent_at = self._goals.precedence.of_message(info)
         stops = self._stops(sent_at)
         try:
-            self._seat.stop_in_step(sent_at)
-            self._ramps.stop(Reason.STOPPED, STOP_SENTENCE, stops)
+            self._to_rest(sent_at, stops)
         except IkNodeError as error:
             self._node.get_logger().error(f'halt: {error}', throttle_duration_sec=1.0)
+
+    def _to_rest(self, sent_at: SendTime, stops: Callable[[GoalTask], bool]) -> str:
+        """Stop the arm, also if a motion of all arms cannot be stopped; return what was done."""
+        try:
+            in_step = self._seat.stop_in_step(sent_at)
+        finally:
+            done = self._ramps.stop(Reason.STOPPED, STOP_SENTENCE, stops)
+        return f'{in_step}; {done}' if in_step else done
 
     def _stops(self, sent_at: SendTime) -> Callable[[GoalTask], bool]:
         """Note a stop; return whether it is for a goal."""

@@ -37,10 +37,7 @@ from ik_node.ros.messages.status_messages import JOG_KIND, STREAM_KIND
 
 TIMING_ROOM_S = 0.01   # by which a controller may be late or early, besides one of its cycles
 PAUSED_KIND = 'paused'  # in place of the kind of a goal
-LAG_S = 0.01           # to which it is found how late an arm is ...
-LAG_STEP_S = 0.05      # ... and in which steps it counts
-MAX_LEAD_S, MAX_LAG_S = 0.1, 1.0  # within which that is
-LIKELY = 2e-3          # rad or m, by which a place on a motion is as likely as the nearest one
+LATE_STEP_S = 0.05     # in which it counts how late an arm is
 BESIDE = 0.02          # rad or m beside a motion, from which and in which steps that counts
 PROOF_MEMORY = 0.9     # of the longest time of a proof, until the next one
 MOVED = 1e-3           # rad or m, by which an arm that is not sent anything has moved
@@ -180,7 +177,7 @@ class TeamSeat(Seat):
         self._wait: Wait | None = None
         self._proved: Trajectory | None = None  # when it was sent, against the other arms
         self._deviations: list[object] = []  # of all arms, when they were looked at last
-        self._without: tuple[CollisionModel, CollisionModel] | None = None
+        self._without: tuple[CollisionModel, frozenset[str], CollisionModel] | None = None
 
     def join(self, slot: RobotSlot, measured: Measured, kind: Callable[[], str | None]) -> None:
         """Tell the others of an arm, and what returns the kind of goal that it has."""
@@ -227,22 +224,16 @@ class TeamSeat(Seat):
         """
         Return how late (s) an arm is on a motion, beyond :meth:`_timing_room`, and how far beside.
 
-        A controller may scale its speed, and joints follow what they are commanded later; rad or
-        m, upwards.
+        A controller may scale its speed, and joints follow what they are commanded later.  In
+        steps, upwards, rad or m.
         """
         q, age = self._measured.last(self.robot)
-        elapsed = monotonic() - age - active.began
-        if q is None or not 0.0 < elapsed < active.trajectory.duration + SETTLING_TIME_S:
+        if q is None:
             return 0.0, 0.0
-        lags = np.arange(-MAX_LEAD_S, min(elapsed, MAX_LAG_S) + LAG_S, LAG_S)
-        away = np.abs(self.robot.chain.difference(
-            active.states(elapsed - lags)[:, 0], q)).max(axis=1)
-        likely = np.flatnonzero(away <= away.min() + LIKELY)
-        best = likely[np.abs(lags[likely]).argmin()]
-        late = abs(float(lags[best])) - self._timing_room(active.stamp is not None)
-        beside = float(away[best]) if away[best] > BESIDE else 0.0
-        return (max(0.0, LAG_STEP_S * float(np.ceil(late / LAG_STEP_S))),
-                BESIDE * float(np.ceil(beside / BESIDE)))
+        lag, beside = active.lag(self.robot.chain, q, monotonic() - age)
+        late = max(0.0, abs(lag) - self._timing_room(active.stamp is not None))
+        return (LATE_STEP_S * float(np.ceil(late / LATE_STEP_S)),
+                BESIDE * float(np.ceil(beside / BESIDE)) if beside > BESIDE else 0.0)
 
     def motion(self, space: JointSpace, now: float, other_room: float) -> ArmMotion | None:
         """
@@ -314,25 +305,28 @@ class TeamSeat(Seat):
 
     def without_others(self, model: CollisionModel) -> CollisionModel:
         """Return a model without the other arms, for a motion that is proved against theirs."""
-        known = self._without
-        if known is None or known[0] is not model:  # in any thread
-            joints = {name for other in self.others if other.robot is not None
-                      for name in other.robot.chain.joint_names}
-            known = self._without = model, model.without(joints)
-        return known[1]
+        joints = frozenset(name for other in self.others if other.robot is not None
+                           for name in other.robot.chain.joint_names)
+        known = self._without  # in any thread
+        if known is None or known[0] is not model or known[1] != joints:
+            known = self._without = model, joints, model.without(joints)
+        return known[2]
 
     def contact(self, trajectory: Trajectory, began: float, stamped: bool = True,
-                late: float = 0.0) -> Contact | None:
+                off: tuple[float, float] = (0.0, 0.0)) -> Contact | None:
         """
         Return where a motion, begun at a monotonic time (s), would meet another arm's.
 
-        `late`: by how much (s) more than a motion that was just sent it may be late.
+        `off`: by how much more than one that was just sent it may be late (s), and how far the
+        arm is beside it (rad or m).
         """
         model, now = self._models.between_arms(), monotonic()
         if model is None or not {*trajectory.joint_names} <= {*model.chain.joint_names}:
             return None
         # By the clock of this arm: whoever is late, only the difference matters.
-        own = ArmMotion(_columns(model.chain, trajectory.joint_names), trajectory, began - now)
+        late, beside = off
+        own = ArmMotion(_columns(model.chain, trajectory.joint_names), trajectory, began - now,
+                        room=beside)
         room = self._timing_room(stamped) + late
         contact = contact_between(model, [own, *filter(None, (
             other.motion(model.chain, now, room) for other in self.others))])
@@ -341,14 +335,14 @@ class TeamSeat(Seat):
 
     def contact_now(self, active: ActiveTrajectory) -> Contact | None:
         """Return what the motion under way meets, if an arm does what was not proved."""
-        late, beside = self._off(active)
+        off = self._off(active)
         before, self._deviations = self._deviations, [
-            (late, beside) if seat is self else seat._deviation() for seat in self._others]
+            off if seat is self else seat._deviation() for seat in self._others]
         if len(before) == len(self._deviations) and all(
                 now in (None, (0.0, 0.0)) or now == then
                 for now, then in zip(self._deviations, before)):
             return None
-        return self.contact(active.trajectory, active.began, active.stamp is not None, late)
+        return self.contact(active.trajectory, active.began, active.stamp is not None, off)
 
     def forget_proof(self) -> None:
         """Note that a motion is not carried out when it was proved to be."""

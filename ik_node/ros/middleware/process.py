@@ -94,7 +94,7 @@ def run_tool(name: str, work: Callable[[Any], int],
 def run(name: str, make_node: Callable[[], ClosableNode],
         args: list[str] | None = None) -> NoReturn:
     """
-    Run a node until SIGINT or SIGTERM, then end the process.
+    Run a node, with those in its attribute `nodes`, until SIGINT or SIGTERM; end the process.
 
     Exit code 0 after a signal, 1 if the node could not start, with one sentence
     in the log.  rclpy's own signal handlers would shut the context down immediately, so that
