@@ -14,6 +14,7 @@ from two_arms import both, TREE
 
 from ik_node.client import ClientError, Robot
 
+pytestmark = pytest.mark.real_time  # an arm that is late is a reason to brake
 SIDES = {side: [joint for joint in TREE.joint_names if ('right' in joint) == (side == 'right')]
          for side in ('left', 'right')}  # the torso belongs to the left arm
 # At the crossing only one hand has room.

@@ -45,6 +45,9 @@ class ArmStub:
     def last(self, _robot):
         return self.q, self.age
 
+    def measured_ago(self, _robot):
+        return self.age
+
     def fresh(self, _robot):
         return self.q, np.zeros(self.chain.n)
 

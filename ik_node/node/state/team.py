@@ -56,6 +56,9 @@ class Measured(Protocol):
     def last(self, robot: Robot) -> tuple[np.ndarray | None, float]:
         """Return its posture (n,), if it is known, and the age (s) of that."""
 
+    def measured_ago(self, robot: Robot) -> float:
+        """Return how long ago (s) that was measured, with the time that it took to us."""
+
     def fresh(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         """Return q and qd (n,) as measured now; raise a StateError if that is not known."""
 
@@ -227,10 +230,11 @@ class TeamSeat(Seat):
         A controller may scale its speed, and joints follow what they are commanded later.  In
         steps, upwards, rad or m.
         """
-        q, age = self._measured.last(self.robot)
+        q, _ = self._measured.last(self.robot)
         if q is None:
             return 0.0, 0.0
-        lag, beside = active.lag(self.robot.chain, q, monotonic() - age)
+        lag, beside = active.lag(self.robot.chain, q,
+                                 monotonic() - self._measured.measured_ago(self.robot))
         late = max(0.0, abs(lag) - self._timing_room(active.stamp is not None))
         return (LATE_STEP_S * float(np.ceil(late / LATE_STEP_S)),
                 BESIDE * float(np.ceil(beside / BESIDE)) if beside > BESIDE else 0.0)
