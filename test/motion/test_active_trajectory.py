@@ -137,7 +137,8 @@ def test_a_missed_splice_point_is_noticed(active, lag, speed):
         way, q=speed * way.q, qd=speed * way.qd, qdd=speed * way.qdd))
     start = start_of(active, state_at(active.trajectory, 1.0).q, np.ones(2), now,
                      elapsed=1.0, backdating=0.002)
-    after = ActiveTrajectory(plan_stop(('a', 'b'), start, LIMITS, 0.02), now - 0.002, LIMITS)
+    after = ActiveTrajectory(plan_stop(('a', 'b'), start, LIMITS, 0.02), now - 0.002, LIMITS,
+                             10**9)
 
     def noticed(motion, since):
         q = state_at(motion.trajectory, now + since - motion.began - lag).q
@@ -163,19 +164,22 @@ def test_an_arm_that_does_not_brake_is_noticed(active, late, elapsed):
     assert not ramp.brakes(lost, now + end)
 
 
-@pytest.mark.parametrize('lag, scale', [(0.0, 1.0), (0.1, 1.0), (0.05, 0.3)])
-def test_a_missed_start_is_noticed(active, lag, scale):
+@pytest.mark.parametrize('lag, scale, stamp', [
+    (0.0, 1.0, 10**9), (0.1, 1.0, 10**9), (0.05, 0.3, 10**9), (0.3, 1.0, None), (0.2, 0.3, None)])
+def test_a_missed_start_is_noticed(active, lag, scale, stamp):
     """By an arm that stays at rest; not by one that begins late or slowly."""
-    after = ActiveTrajectory(delayed(active.trajectory, [0.02]), BEGAN, LIMITS)
-    rest = active.trajectory.start.q
+    way = active.trajectory
+    way = replace(way, q=4.0 * way.q, qd=4.0 * way.qd, qdd=4.0 * way.qdd)
+    after = ActiveTrajectory(delayed(way, [0.02]), BEGAN, LIMITS, stamp)
+    rest = way.start.q
 
     def noticed(q, since):
         return missed_splice(CHAIN, None, after, q, BEGAN + since)
 
-    assert not noticed(rest, 0.02) and noticed(rest, 0.6)
+    assert not noticed(rest, 0.02) and noticed(rest, 0.8)
     for since in np.linspace(0.0, DURATION, 50):
         behind = scale * (since - 0.02 - lag)
-        assert not noticed(state_at(active.trajectory, behind).q if behind > 0.0 else rest, since)
+        assert not noticed(state_at(way, behind).q if behind > 0.0 else rest, since)
 
 
 @pytest.mark.parametrize('qd', [(0.0, 0.0), (0.3, -0.1)])

@@ -28,8 +28,10 @@ MAX_LAG_S = 0.1           # how far the measured state may be behind the plan
 MAX_LEAD_S, MAX_LATE_S = 0.1, 1.0  # within which it is found how late an arm is
 LAG_STEP_S = 0.01         # to which that is found
 LIKELY = 2e-3             # rad or m, by which a place is as likely as the nearest one
-TRIED_LAGS_S = np.linspace(-0.01, MAX_LAG_S, 12)  # a state may be newer than it seems, too
 MAX_START_DELAY_S = 0.3   # of a trajectory without a stamp, and of the arm behind it
+# Tried lags; a state may be newer than it seems, too.
+TRIED_LAGS_S = np.linspace(-0.01, MAX_LAG_S, 12)
+TRIED_DELAYS_S = np.linspace(-0.01, MAX_START_DELAY_S, 32)
 SPEED_MARGIN = 0.1        # rad/s or m/s, by which an arm on a ramp may be faster than planned
 MIN_SEPARATION = 2e-3     # rad or m by which two motions must differ to be told apart
 MIN_START_SEPARATION = 5e-2  # as MIN_SEPARATION, of a motion and the rest from which it begins
@@ -207,9 +209,11 @@ def missed_splice(chain: JointSpace, before: ActiveTrajectory | None, after: Act
     Return whether the arm is still on the trajectory that it should have left.
 
     It was measured at `q` (n,) at a monotonic `time` (s); only some `joints` count.  For a
-    lagging arm, the plan of the last MAX_LAG_S counts.  Without a trajectory `before` it is to
-    begin at rest; it may do so slowly, if the controller scales its speed.
+    lagging arm, the plan of the last MAX_LAG_S counts, and that of MAX_START_DELAY_S without a
+    stamp: then neither when it began is known, nor how old `q` is.  Without a trajectory `before`
+    it is to begin at rest; it may do so slowly, if the controller scales its speed.
     """
+    lags = TRIED_LAGS_S if after.stamp is not None else TRIED_DELAYS_S
     lead = after.trajectory.lead_points
     splice_time = float(after.trajectory.times[lead - 1]) if lead else 0.0
     if time - after.began - splice_time <= 0.0:
@@ -217,7 +221,7 @@ def missed_splice(chain: JointSpace, before: ActiveTrajectory | None, after: Act
 
     def distance(active: ActiveTrajectory) -> float:
         # From the straight ways between the tried lags: a fast arm is far from them themselves.
-        away = chain.difference(q, active.states(time - active.began - TRIED_LAGS_S)[:, 0])
+        away = chain.difference(q, active.states(time - active.began - lags)[:, 0])
         away = away[:, joints]
         ways = away[:-1] - away[1:]
         shares = (away[:-1] * ways).sum(axis=1) / np.maximum((ways**2).sum(axis=1), 1e-12)
