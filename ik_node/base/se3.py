@@ -102,14 +102,8 @@ def vee(M: np.ndarray) -> np.ndarray:
     return 0.5 * np.array([M[2, 1] - M[1, 2], M[0, 2] - M[2, 0], M[1, 0] - M[0, 1]])
 
 
-def rotation_log(R: np.ndarray) -> np.ndarray:
-    """
-    Return the rotation vector (3,) of `R` (3, 3): unit axis times angle in [0, pi].
-
-    Computed from the unit quaternion (w, v): ``angle = 2 atan2(|v|, w)``, exact to
-    rounding for every angle.  At pi, where the sign of the axis is not unique, the
-    first of its largest components is positive.
-    """
+def rotation_quaternion(R: np.ndarray) -> np.ndarray:
+    """Return a unit quaternion w, x, y, z of `R` (3, 3), exact to rounding; its sign is open."""
     (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = R
     # Row k is 4 q_k times the quaternion (Shepperd 1978).  The row of the largest component
     # has the smallest rounding error.
@@ -120,7 +114,19 @@ def rotation_log(R: np.ndarray) -> np.ndarray:
         [r10 - r01, r02 + r20, r12 + r21, 1.0 - r00 - r11 + r22],
     ])
     quaternion = rows[np.argmax(np.diagonal(rows))]
-    w, v = quaternion[0], quaternion[1:]
+    return quaternion / np.linalg.norm(quaternion)
+
+
+def rotation_log(R: np.ndarray) -> np.ndarray:
+    """
+    Return the rotation vector (3,) of `R` (3, 3): unit axis times angle in [0, pi].
+
+    Computed from the unit quaternion (w, v): ``angle = 2 atan2(|v|, w)``, exact to
+    rounding for every angle.  At pi, where the sign of the axis is not unique, the
+    first of its largest components is positive.
+    """
+    w, *v = rotation_quaternion(R)
+    v = np.array(v)
     if w < 0.0:
         w, v = -w, -v
     length = np.linalg.norm(v)

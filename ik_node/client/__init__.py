@@ -5,6 +5,7 @@ A client of a running node.
 
     answers     Answers of the node to goals and previews, and the errors of a client
     arm         An arm that an ik_node moves, for programs in Python
+    chunks      Chunks of timed poses, one after another, as a learned policy makes them
     goals       The methods of the client that send goals, of each kind in goal_kinds
     gripper     A gripper behind an action of control_msgs; the node has no part in it
     handles     What a call returns: a request to the node, and later its result
@@ -30,6 +31,7 @@ from ik_node.client.answers import (
     PreviewReport,
 )
 from ik_node.client.arm import Arm
+from ik_node.client.chunks import Chunks
 from ik_node.client.gripper import Gripper, GripperState
 from ik_node.client.handles import GoalHandle, Handle
 from ik_node.client.robot import GoalHandles, Robot
@@ -43,6 +45,7 @@ __all__ = [
     'Answer',
     'AnswerTimeoutError',
     'Arm',
+    'Chunks',
     'ClientError',
     'GoalHandle',
     'GoalHandles',

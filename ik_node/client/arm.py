@@ -23,6 +23,7 @@ from sensor_msgs.msg import JointState
 from ik_node.base.errors import ParameterError, StateError
 from ik_node.base.text import quote
 from ik_node.client.answers import AnswerTimeoutError, ClientError, PostureEntry, PreviewReport
+from ik_node.client.chunks import Chunks
 from ik_node.client.goals import GoalMethods
 from ik_node.client.gripper import Gripper, GRIPPER_ACTION
 from ik_node.client.handles import GoalHandle, Handle
@@ -116,6 +117,7 @@ class Arm(GoalMethods[GoalHandle]):
         self._saved: list[tuple[Handle[str], str]] = []  # that are not in the list yet
         self._latest_stream: list[Stream] = []
         self._latest_jog: list[Jog] = []
+        self._latest_chunks: list[Chunks] = []
         self._connection = Connection(name, namespace, node, timeout, self._create)
 
     def _create(self, connection: Connection) -> list[Any]:
@@ -287,6 +289,18 @@ class Arm(GoalMethods[GoalHandle]):
                     time.sleep(0.01)
         """
         return Stream(self._connection, self._base_frame, self._stamp, self._latest_stream)
+
+    def chunks(self) -> Chunks:
+        """
+        Follow chunks of timed poses, one after another, as a learned policy makes them.
+
+        ::
+
+            with arm.chunks() as chunks:
+                while ...:
+                    chunks.send(policy(observe()), period=0.05)
+        """
+        return Chunks(self._connection, self.chunk, self._latest_chunks)
 
     def jog(self) -> Jog:
         """

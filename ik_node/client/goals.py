@@ -27,7 +27,8 @@ from ik_node.client.poses import (
 from ik_node.motion.constrained.keep import Keep, read_keeps
 from ik_node.motion.joint_path.taught_path import TaughtPath
 from ik_node.motion.tool_path.options import PathOptions, require_free_axes
-from ik_node.ros.messages.conversion import free_path, line_to, pose_within
+from ik_node.ros.messages.conversion import chunk_message, free_path, line_to, pose_within
+from ik_node.ros.messages.goal_kinds import CHUNK_KIND
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -119,6 +120,32 @@ class GoalMethods(ABC, Generic[Sent]):
             return self._ask(keep, 'path', path)
         return self._ask(keep, 'free_path',
                           free_path(_in_one_frame(path, 'path'), _free_axes(free)))
+
+    def chunk(self, poses: Sequence[PoseLike], times: ArrayLike, *,
+              gripper: ArrayLike | None = None, frame: str | None = None,
+              keep: Any = None) -> Sent:
+        """
+        Pass poses at given times; :class:`ik_node.client.Chunks` sends one after another.
+
+        Parameters
+        ----------
+        poses : sequence of k poses
+            Each as one argument of :meth:`move`.
+        times : (k,) array
+            When the tip is there, s from now on, increasing; what is past is left out.
+        gripper : (k,) array, optional
+            Openings of the gripper, passed through at these times.
+        frame : str, optional
+            Of all poses.
+
+        """
+        path = _in_one_frame(self._path(poses, frame), 'chunk')
+        given = [np.atleast_1d(np.asarray(each, dtype=float))
+                 for each in (times, gripper) if each is not None]
+        if any(each.shape != (len(path.poses),) or not np.isfinite(each).all() for each in given):
+            raise ClientError(f'a chunk of {len(path.poses)} poses needs as many finite times, '
+                              'and openings of the gripper if there are any')
+        return self._ask(keep, CHUNK_KIND, chunk_message(path, *given))
 
     def first(self, poses: Sequence[PoseLike], *, frame: str | None = None,
               keep: Any = None) -> Sent:

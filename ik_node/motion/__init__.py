@@ -4,6 +4,7 @@
 From postures, lines and streams to timed trajectories.
 
     action_goal         The goal of a follow_joint_trajectory action
+    chunk               Poses at given times, one chunk after another
     constrained_motion  A motion within path constraints, direct or searched for
     detour              A motion around obstacles
     motion_remedies     What would make a refused path or sequence possible

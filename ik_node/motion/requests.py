@@ -26,6 +26,7 @@ from ik_node.motion.change.path_pace import (
     plan_path_resume,
     plan_path_stop,
 )
+from ik_node.motion.chunk import ChunkOptions, ChunkPlan, plan_chunk, TimedPoses
 from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.constrained_motion import (
     plan_constrained,
@@ -242,6 +243,20 @@ class JointPathRequest:
 
 
 @dataclass(frozen=True, eq=False)
+class ChunkRequest:
+    """The motion of the tip along poses at given times."""
+
+    name: ClassVar[str] = 'chunk'
+    start: StartState
+    chunk: TimedPoses  # by the time of the trajectory, which is 0 at its start
+    options: ChunkOptions
+
+    def plan(self, solver: Solver) -> ChunkPlan:
+        """Plan; raise as :func:`ik_node.motion.chunk.plan_chunk`."""
+        return plan_chunk(solver.chain, solver.collisions, self.start, self.chunk, self.options)
+
+
+@dataclass(frozen=True, eq=False)
 class SequenceRequest:
     """Motions in sequence, each with its own limits."""
 
@@ -438,5 +453,5 @@ def _goal_postures(solver: Solver, request: DetourRequest | ConstrainedRequest) 
 
 
 Request = (SolveRequest | RemedyRequest | DirectRequest | DetourRequest | PathRequest
-           | JointPathRequest | SequenceRequest | WithinRequest | ConstrainedRequest
+           | ChunkRequest | JointPathRequest | SequenceRequest | WithinRequest | ConstrainedRequest
            | MotionRemedyRequest | ReceivedRequest | PauseRequest | ResumeRequest | RateRequest)

@@ -24,6 +24,7 @@ from ik_node.node.doors.motion_sequences import MotionSequences
 from ik_node.node.doors.moveit_kinematics import offer_moveit
 from ik_node.node.doors.pose_actions import PoseActions
 from ik_node.node.execution.context import MotionContext
+from ik_node.node.execution.gripper import Gripper
 from ik_node.node.execution.motion import Motion
 from ik_node.node.execution.outputs import make_output
 from ik_node.node.execution.pace import Pace
@@ -33,6 +34,7 @@ from ik_node.node.execution.trajectory_sender import TrajectorySender
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.preparation import Preparation
 from ik_node.node.goals.queue import ActiveFlag, GoalQueue
+from ik_node.node.intake.chunks import Chunks
 from ik_node.node.intake.context import NodeContext
 from ik_node.node.intake.goal_starter import GoalStarter
 from ik_node.node.intake.goal_subscriptions import GoalSubscriptions, Stopping
@@ -132,7 +134,9 @@ class Components:
             delay=delay, stamps=stamps, others=others, conversion=conversion,
             preparation=self._preparation, ramps=self._ramps, motion=motion)
         health = Health(context)
-        starter = GoalStarter(self._arm, conversion, motion, self._named)
+        chunks = Chunks(moving, conversion, self._preparation, motion,
+                        Gripper(node, options.chunk_gripper))
+        starter = GoalStarter(self._arm, conversion, motion, self._named, chunks)
         self._intake = GoalSubscriptions(node, slot, starter, goals, stamps, health)
         self.stopping = Stopping(node, goals, self._ramps, self._intake, seat)
         node.create_service(Trigger, '~/home', self._on_home)

@@ -26,6 +26,7 @@ from ik_node.model.chain import Chain
 from ik_node.model.joints import one_per_joint
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.motion.constrained.constraint import PathConstraint
+from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.following.along_path import STRAIGHT_COURSE, TURNING_COURSE
 from ik_node.motion.following.collision_guard import CollisionGuard
 from ik_node.motion.following.commanded import (
@@ -51,7 +52,7 @@ from ik_node.motion.following.options import (
     PoseStatus,
 )
 from ik_node.motion.following.path_ahead import course_work
-from ik_node.motion.following.pose_stream import PoseStream
+from ik_node.motion.following.pose_stream import KnownTarget, PoseStream, TargetState
 from ik_node.motion.following.rates import FollowModel, rates_work, time_to_rates
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
@@ -141,7 +142,7 @@ class Follower:
             JogCommands(options.timeout, options.gain, options.metres_per_radian,
                         float(chain.reach)) for _ in range(2))
         self._compile()
-        self._poses = PoseStream(options.timeout, options.memory)
+        self._poses: PoseStream | KnownTarget = PoseStream(options.timeout, options.memory)
         self.begin(MotionState.at_rest(chain.middle), 0.0)
 
     def _compile(self) -> None:
@@ -179,6 +180,11 @@ class Follower:
     def commanded_q(self) -> np.ndarray:
         """Return the joint positions (n,) that are commanded last, rad or m."""
         return self._commanded.state[0]
+
+    @property
+    def commanded_qd(self) -> np.ndarray:
+        """Return the joint velocities (n,) that are commanded last, rad/s or m/s."""
+        return self._commanded.state[1]
 
     def begin(self, state: MotionState, time: float,
               before: ActiveTrajectory | None = None) -> None:
@@ -272,6 +278,10 @@ class Follower:
             raise GoalError(f'a pose of the stream came at {now} s with the stamp {stamp} s; '
                             'both must be finite')
         return self._poses.add(row, now, stamp)
+
+    def lead(self, target: TargetState, time: float) -> None:
+        """Follow, in place of a stream, a target that is known to be there at a time (s)."""
+        self._poses = KnownTarget(target, time)
 
     def jog(self, command: JogCommand, now: float) -> None:
         """
@@ -407,6 +417,13 @@ class Follower:
             return FollowerOutput(Phase.FOLLOWING, state, *report, contact, leaves)
         started = self._poses.started or self._jog.started
         return FollowerOutput(Phase.STALE if started else Phase.WAITING, state)
+
+    def motion_from(self, start: StartState) -> Trajectory:
+        """Return all that is commanded since :meth:`begin` at a start state, until rest."""
+        commanded = self._commanded
+        times = commanded.point_times(nanoseconds(start.splice_time))[1:]
+        return start.continued(self.chain.joint_names, 1e-9 * np.array(times),
+                               commanded.states_at(times))
 
     def trajectory(self, now: float) -> Trajectory:
         """

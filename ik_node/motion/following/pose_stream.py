@@ -234,3 +234,29 @@ class PoseStream:
     def _sure(self, share: float) -> float:
         """Return the trust in a derivative of the motion, none above a share of SURE_ERROR."""
         return max(1.0 - self._error / (share * SURE_ERROR), 0.0)
+
+
+class KnownTarget:
+    """A target of which it is known where it will be, in place of a :class:`PoseStream`."""
+
+    out_of_order = jumps = 0
+
+    def __init__(self, target: TargetState, time: float) -> None:
+        self.target, self._time = target, time
+
+    def clear(self) -> None:
+        """Drop the target."""
+        self._time = inf
+
+    @property
+    def started(self) -> bool:
+        """Return whether there is a target."""
+        return self._time < inf
+
+    def fresh(self, _now: float) -> bool:
+        """Return whether there is a target."""
+        return self.started
+
+    def prediction(self, now: float) -> tuple[float, float, float]:
+        """Return as :meth:`PoseStream.prediction`; it is believed."""
+        return now - self._time, 1.0, 1.0

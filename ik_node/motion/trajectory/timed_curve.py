@@ -18,8 +18,16 @@ MIN_KEPT_SPACING_S = 0.02     # between points that are kept
 
 
 def curve_at(times: np.ndarray, q: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return the positions (m, n) of the curve; the arguments are those of curve_states."""
+    return curve_states(times, q, wanted)[:, 0]
+
+
+def curve_states(times: np.ndarray, q: np.ndarray, wanted: np.ndarray,
+                 begin: np.ndarray | float = 0.0, end: np.ndarray | float = 0.0) -> np.ndarray:
     """
-    Return the positions (m, n) of the curve.
+    Return positions, velocities and accelerations (m, 3, n) of the curve.
+
+    At its ends it has the velocities `begin` and `end`, (n,).
 
     Parameters
     ----------
@@ -28,31 +36,35 @@ def curve_at(times: np.ndarray, q: np.ndarray, wanted: np.ndarray) -> np.ndarray
     q : (k, n) array
         Rad or m.
     wanted : (m,) array
-        s.
+        s; within the times.
 
     """
     steps = np.diff(times)
     lines = np.diff(q, axis=0) / steps[:, None]
     pauses = ~np.diff(q, axis=0).any(axis=1)
-    slopes = _spline_slopes(steps, lines, np.append(True, pauses) | np.append(pauses, True))
+    slopes = np.zeros(q.shape)
+    slopes[0], slopes[-1] = begin, end
+    _fill_slopes(slopes, steps, lines, np.append(True, pauses) | np.append(pauses, True))
     k = np.clip(np.searchsorted(times, wanted, side='right') - 1, 0, len(times) - 2)
     t, h = (wanted - times[k])[:, None], steps[k][:, None]
     m0, m1, line = slopes[k], slopes[k + 1], lines[k]
-    return q[k] + t * (m0 + t / h * (3.0 * line - 2.0 * m0 - m1
-                                     + t / h * (m0 + m1 - 2.0 * line)))
+    bend, twist = (3.0 * line - 2.0 * m0 - m1) / h, (m0 + m1 - 2.0 * line) / h**2
+    return np.stack([q[k] + t * (m0 + t * (bend + t * twist)),
+                     m0 + t * (2.0 * bend + 3.0 * t * twist), 2.0 * bend + 6.0 * t * twist],
+                    axis=1)
 
 
-def _spline_slopes(steps: np.ndarray, lines: np.ndarray, flat: np.ndarray) -> np.ndarray:
-    """Return the slopes (k, n) of the cubic spline, 0 where it is `flat` (k,)."""
-    slopes, factor = np.zeros((len(flat), lines.shape[1])), np.zeros(len(flat))
-    for i in np.flatnonzero(~flat):
+def _fill_slopes(slopes: np.ndarray, steps: np.ndarray, lines: np.ndarray, known: np.ndarray
+                 ) -> None:
+    """Write the slopes (k, n) of the cubic spline where they are not `known` (k,)."""
+    factor = np.zeros(len(known))
+    for i in np.flatnonzero(~known):
         h0, h1 = steps[i - 1], steps[i]
         pivot = 2.0 * (h0 + h1) - h1 * factor[i - 1]
         factor[i] = h0 / pivot
         slopes[i] = (3.0 * (h1 * lines[i - 1] + h0 * lines[i]) - h1 * slopes[i - 1]) / pivot
-    for i in np.flatnonzero(~flat)[::-1]:
+    for i in np.flatnonzero(~known)[::-1]:
         slopes[i] -= factor[i] * slopes[i + 1]
-    return slopes
 
 
 def averaged(times: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

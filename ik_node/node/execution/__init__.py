@@ -5,6 +5,7 @@ A plan becomes a trajectory that is sent, watched, stopped.
 
     beside             Motions that are planned in another thread
     context            What all that moves the arm is given of the node
+    gripper            Openings of a gripper, passed through when their time has come
     motion             Motions to goals: solve, plan, prove, send, supervise
     outputs            How trajectories go out: a topic, an action, or positions
     pace               Pause a motion on its path, go on with it, change its speed

@@ -186,10 +186,11 @@ class Motion:
         execution, settings = task.execution, robot.settings
         self._sender.detect_missed_join(robot, here.q)
         at = self._arm.instant()
-        start = self._sender.start_state(robot, *here, at)
+        start = self._sender.start_state(robot, *here, at, execution.planning_time)
         # An arm that did not follow may still start to move.
         stands = start.initial.rests and not (start.states or robot.diverged)
-        in_time = np.inf if stands else at.now + SEND_SHARE * self._sender.handover_time(robot)
+        in_time = np.inf if stands else at.now + execution.planning_time \
+            + SEND_SHARE * self._sender.handover_time(robot)
         trajectory = execution.trajectory = self._sender.send(
             execution.planner(start), robot, start, at, settings.limits, in_time, task)
         self._seat.begins()

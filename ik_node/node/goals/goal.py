@@ -138,6 +138,7 @@ class Execution:
     speed: float = 1.0  # share of the velocity limits at which it was begun, or goes on
     attempts: int = 0  # trajectories sent, but for those at another speed
     paused: Paused | None = None  # the motion that it waits to go on with
+    planning_time: float = 0.0  # s, that its plans take beside the handover time
     halt: Callable[[], None] | None = None  # brings it to rest, if no trajectory does
     is_to_stop: bool = False  # as was asked for when it was not possible: nothing is sent again
     ends_alone: bool = False  # whether it comes to rest by itself after the goal has ended

@@ -22,6 +22,7 @@ from ik_node.base.errors import GoalError, PathError, Reason, TrajectoryError
 from ik_node.base.text import quote
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.change.path_pace import PathRate
+from ik_node.motion.chunk import ChunkOptions, ChunkPlan, TimedPoses
 from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError, SequencePlan
@@ -29,6 +30,7 @@ from ik_node.motion.joint_path.plan import JointPathPlan
 from ik_node.motion.joint_path.waypoints import Waypoints
 from ik_node.motion.requests import (
     ArcPoses,
+    ChunkRequest,
     ConstrainableRequest,
     ConstrainedRequest,
     DetourRequest,
@@ -146,6 +148,34 @@ def along(task: GoalTask, robot: Robot, way: Way, remedied: bool = False) -> Pla
             remedies = task.plan.refused.remedies(task.requests, lambda: task.final)
             raise PathError(with_best(str(error), remedies), error.reason,
                             error.fraction) from None
+
+    return plan
+
+
+def along_chunk(task: GoalTask, robot: Robot, chunk: TimedPoses,
+                zero: Callable[[StartState], float]) -> Planner:
+    """
+    Return the planner of a motion along poses at monotonic times (s).
+
+    Parameters
+    ----------
+    zero : callable
+        Returns the monotonic time (s) of time 0 of a trajectory that begins at a start state.
+
+    """
+    def plan(start_state: StartState) -> Trajectory:
+        settings = robot.settings
+        timed = chunk.later(-zero(start_state))
+        limits = task.plan.limits or settings.planning
+        constraints = constraints_of(task, robot, start_state)
+        planned: ChunkPlan = within_torques(robot, task, lambda share: settings.plan(ChunkRequest(
+            start_state, timed, ChunkOptions(limits.slowed(share), settings.following,
+                                             constraints)), task.requests), _trajectory_of)
+        task.plan.interruption = planned.interruption
+        task.plan.q_goal = planned.trajectory.end
+        task.values |= {'path_deviation_m': f'{planned.deviation[0]:.2e}',
+                        'path_deviation_rad': f'{planned.deviation[1]:.2e}'}
+        return planned.trajectory
 
     return plan
 
@@ -281,7 +311,8 @@ def constraints_of(task: GoalTask, robot: Robot, start: StartState) -> tuple[Pat
         if task.plan.is_constrained else ()
 
 
-def _trajectory_of(planned: PathPlan | JointPathPlan | SequencePlan | PathRate) -> Trajectory:
+def _trajectory_of(planned: PathPlan | ChunkPlan | JointPathPlan | SequencePlan | PathRate
+                   ) -> Trajectory:
     return planned.trajectory
 
 

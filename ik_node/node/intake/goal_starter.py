@@ -32,6 +32,7 @@ from ik_node.node.goals import plans
 from ik_node.node.goals.conversion import GoalConversion
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.queue import POSE_NUMBER
+from ik_node.node.intake.chunks import Chunks
 from ik_node.node.robot.robot import Robot
 from ik_node.node.state.arm_state import ArmState
 from ik_node.node.state.named_poses import PoseTable
@@ -40,6 +41,7 @@ from ik_node.ros.messages.conversion import (
     path_and_free_axes,
     way_points_from_message,
 )
+from ik_node.ros.messages.goal_kinds import CHUNK_KIND
 from ik_node.solver.goal import FREE_AXIS, Goal
 
 MAX_ALTERNATIVES = 50  # poses of which the first that can be reached is wanted
@@ -51,7 +53,7 @@ class GoalStarter:
     """Begins the motion to a goal of each kind."""
 
     def __init__(self, arm: ArmState, conversion: GoalConversion, motion: Motion,
-                 named: PoseTable) -> None:
+                 named: PoseTable, chunks: Chunks) -> None:
         self._arm = arm
         self._conversion = conversion
         self._motion = motion
@@ -74,6 +76,7 @@ class GoalStarter:
             'first': self._to_first,
             'arc': self._along_pose_array,
             'free_arc': partial(self._with_free_axes, self._along_arc),
+            CHUNK_KIND: chunks.begin,
         }.items()}
 
     def _begin(self, begin: BeginGoal, message: Any, task: GoalTask, robot: Robot) -> Steps:

@@ -75,6 +75,7 @@ class StartOptions(RobotOptions):
     output: str
     tip_pose_rate: float
     stream_output: str
+    chunk_gripper: str
     moveit_services: bool
     moveit_group: str
     position_limits: PositionLimits

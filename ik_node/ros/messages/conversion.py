@@ -429,6 +429,60 @@ def path_and_free_axes(message: MultiDOFJointTrajectory) -> tuple[Path, tuple[st
     return path, tuple(message.joint_names)
 
 
+def chunk_message(path: Path, times: Sequence[float], openings: Sequence[float] | None = None
+                  ) -> MultiDOFJointTrajectory:
+    """
+    Return poses of the tip at times (s) from the stamp on, with openings of a gripper if given.
+
+    Its points have a transform for the tip, and one for the gripper, of which x is the opening.
+    """
+    message = MultiDOFJointTrajectory(header=path.header, joint_names=[
+        'tip', *['gripper'] * (openings is not None)])
+    for k, (stamped, time) in enumerate(zip(path.poses, times)):
+        p, o = stamped.pose.position, stamped.pose.orientation
+        sec, nanosec = divmod(round(1e9 * float(time)), 10**9)
+        point = MultiDOFJointTrajectoryPoint(
+            time_from_start=Duration(sec=sec, nanosec=nanosec),
+            transforms=[Transform(translation=Vector3(x=p.x, y=p.y, z=p.z), rotation=o)])
+        if openings is not None:
+            point.transforms.append(Transform(translation=Vector3(x=float(openings[k]))))
+        message.points.append(point)
+    return message
+
+
+def chunk_from_message(message: MultiDOFJointTrajectory
+                       ) -> tuple[Path, np.ndarray, np.ndarray | None]:
+    """
+    Return the poses of a chunk, their times (k,) from the stamp on, s, and openings (k,), if any.
+
+    Raises
+    ------
+    GoalError
+        PATH_INVALID if a point has not one or two transforms, as many as the first, or has more
+        than transforms and a time; GOAL_NOT_FINITE if an opening is not finite.
+
+    """
+    path, times, openings = Path(header=message.header), [], []
+    count = len(message.points[0].transforms) if message.points else 1
+    for k, point in enumerate(message.points, 1):
+        where = f'point {k} of {len(message.points)} of the chunk'
+        if len(point.transforms) != count or count not in (1, 2):
+            raise GoalError(f'{where} has {len(point.transforms)} transforms; give each one, the '
+                            'pose of the tip, or each two, the second with the opening of the '
+                            'gripper as x', Reason.PATH_INVALID)
+        if point.velocities or point.accelerations:
+            raise GoalError(f'{where} has a velocity or an acceleration; leave them out: they '
+                            'follow from the poses and their times', Reason.PATH_INVALID)
+        p, o = point.transforms[0].translation, point.transforms[0].rotation
+        path.poses.append(PoseStamped(pose=Pose(
+            position=Point(x=p.x, y=p.y, z=p.z), orientation=o)))
+        times.append(point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec)
+        openings += [each.translation.x for each in point.transforms[1:]]
+    if not np.isfinite(openings).all():
+        raise GoalError('an opening of the gripper is not finite', Reason.GOAL_NOT_FINITE)
+    return path, np.array(times), np.array(openings) if count == 2 else None
+
+
 def trajectory_message(trajectory: Trajectory, stamp: int | None = None) -> JointTrajectory:
     """
     Return the trajectory_msgs/JointTrajectory of a trajectory.

@@ -90,6 +90,7 @@ ARC_OPTION = GoalOption(
 # Of which the tip may be turned about some axes on its way, as --free says.
 FREEABLE_OPTIONS = LINE_OPTION, ARC_OPTION, PATH_OPTION
 KEPT_KIND = 'kept'
+CHUNK_KIND = 'chunk'
 FREE_AXES_TEXT = ('but the tip may be turned on the way about the axes that `joint_names` has, of '
                   '`rx`, `ry`, `rz`; each point has one transform')
 
@@ -170,6 +171,11 @@ GOAL_KINDS = (
     GoalKind('free_arc', 'trajectory_msgs/MultiDOFJointTrajectory',
              f'As `~/goal_arc`, {FREE_AXES_TEXT}',
              (ARC_OPTION,), in_ui=False, may_be_long=True, frees_axes=True),
+    GoalKind(CHUNK_KIND, 'trajectory_msgs/MultiDOFJointTrajectory',
+             'Pass the poses of the first transforms at the times of the points, as a learned '
+             'policy sends them; a later chunk replaces what is not yet done from its own times '
+             'on. A second transform has the opening of the gripper as x, which is passed through',
+             in_ui=False, may_be_long=True),
     GoalKind(KEPT_KIND, 'std_msgs/String',
              'The goal of another kind, and what the tip keeps on the way, as YAML with the keys '
              '`goal` (the kind), `message` (its fields) and `keep`',

@@ -301,6 +301,10 @@ IK_NODE = (
     Row('moveit.group', '',
         'name of the arm in requests of MoveIt; empty: any', live=False,
         fills='moveit_group'),
+    Row('chunk.gripper', 'gripper_controller/commands',
+        'where the openings of chunks go: a topic of std_msgs/Float64MultiArray, or an action '
+        'control_msgs/GripperCommand, whose name ends with gripper_cmd', live=False,
+        fills='chunk_gripper'),
     Row('stream.output', 'trajectory',
         'output of ~/goal_stream: trajectory (to the controller), or position or velocity (to '
         '<controller>/commands)', live=False, fills='stream_output'),

@@ -1,0 +1,126 @@
+# Copyright 2026 The ik_node authors
+# SPDX-License-Identifier: Apache-2.0
+"""Chunks of timed poses by the client, judged by joint states, Pinocchio and what is published."""
+
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
+
+from harness import positions_of, READY, tip
+import numpy as np
+import pinocchio as pin
+import pytest
+from std_msgs.msg import Float64MultiArray
+
+from ik_node.base.errors import Reason
+from ik_node.client import Arm, ClientError, GoalNotReachedError
+from ik_node.ros.messages.status_messages import GoalState
+
+pytestmark = pytest.mark.real_time
+NODE_LIMITS = {}  # those by default
+HERE = tip(READY)
+QUAT = pin.Quaternion(HERE.rotation).coeffs()
+PERIOD_S = 0.05
+
+
+def target(t):
+    """Return where the tip is to be at a time, (7,): on a circle, from rest."""
+    angle = 1.2 * (t - 0.5 if t > 1.0 else 0.5 * t * t)
+    return np.concatenate([HERE.translation + 0.08 * np.array(
+        [0.0, np.sin(angle), np.cos(angle) - 1.0]), QUAT])
+
+
+def poses(begin, count=20):
+    """Return a chunk from a time on."""
+    return [target(begin + k * PERIOD_S) for k in range(1, count + 1)]
+
+
+@pytest.fixture(scope='module')
+def sim():
+    """Return the parameters of the simulated controller: how the arm moves is judged."""
+    return {'rate': 100.0}
+
+
+def time_of(message):
+    """Return the stamp of a message, s."""
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+
+
+@pytest.fixture
+def user(arm):
+    """Return a client of the node."""
+    with Arm('/ik_node') as made:
+        yield made
+
+
+def in_background(user, seconds, gripper=False):
+    """Send chunks as a policy does: each after some time, and for a second from then on."""
+    goals = []
+    with user.chunks() as chunks:
+        begun = chunks.now
+        while (seen := chunks.now) - begun < seconds:
+            sleep(0.08)  # what the policy takes
+            goals.append(chunks.send(
+                poses(seen - begun), period=PERIOD_S, since=seen,
+                gripper=[seen - begun + k * PERIOD_S for k in range(1, 21)] if gripper else None))
+            sleep(0.12)
+        answer = chunks.wait()
+    return begun, goals, answer
+
+
+def test_chunks_are_one_motion(arm, user):
+    """In time along the target, without a step, to rest at the last pose; each has one answer."""
+    opened = []
+    arm.create_subscription(Float64MultiArray, 'gripper_controller/commands',
+                            lambda message: opened.append((
+                                arm.get_clock().now().nanoseconds * 1e-9, *message.data)), 100)
+    arm.wait(lambda: arm.count_publishers('gripper_controller/commands'))
+    with ThreadPoolExecutor(1) as threads:
+        sent = threads.submit(in_background, user, 4.0, True)
+        arm.wait(sent.done, 20.0)
+    begun, goals, answer = sent.result()
+    assert answer.state is GoalState.REACHED
+    assert all(goal.exception.reason is Reason.SUPERSEDED for goal in goals[:-1])
+    states = [message for _, message in arm.states]
+    late = np.array([np.linalg.norm(tip(positions_of(message)).translation
+                                    - target(time_of(message) - begun)[:3])
+                     for message in states if 2.0 < time_of(message) - begun < 4.0])
+    assert len(late) > 100 and np.percentile(late, 90) < 4e-3, np.percentile(late, [50, 90, 100])
+    qd = np.array([message.velocity for message in states])
+    steps = np.abs(np.diff(qd, axis=0)).max(axis=1) / np.diff([*map(time_of, states)])
+    assert np.abs(qd).max() > 0.05 and steps.max() < 2.5, steps.max()  # 2 rad/s^2 is the limit
+    away = np.array([opening - (at - begun) for at, opening in opened])
+    assert len(opened) > 60 and (np.diff([opening for _, opening in opened]) > 0.0).all()
+    assert np.percentile(np.abs(away), 90) < 0.08, away
+
+
+def test_a_sender_that_goes_on_does_not_undo_a_stop(arm, user):
+    """What it sends is refused until it pauses."""
+    chunks = user.chunks()
+    begun = chunks.now
+    chunks.send(poses(0.0, 40), period=PERIOD_S)
+    sleep(0.5)
+    assert user.stop().wait()
+    with pytest.raises(GoalNotReachedError) as error:
+        for _ in range(3):
+            chunks.send(poses(chunks.now - begun), period=PERIOD_S)
+            sleep(0.2)
+    assert error.value.reason is Reason.STOPPED
+    resumed = user.chunks()
+    assert resumed.send(poses(0.0, 5), period=PERIOD_S).wait().reached
+
+
+def test_chunks_that_are_none(arm, user):
+    """Each is refused with what is wrong; the motion under way goes on."""
+    chunks = user.chunks()
+    going = chunks.send(poses(0.0, 40), period=PERIOD_S)
+    for given, reason in [
+            (dict(times=[0.2, 0.1]), Reason.PATH_INVALID),
+            (dict(times=[-2.0, -1.0]), Reason.GOAL_STALE),
+            (dict(times=[1.0, 30.0]), Reason.PATH_INVALID)]:
+        with pytest.raises(GoalNotReachedError) as error:
+            user.chunk([target(0.0), target(0.1)], **given).wait()
+        assert error.value.reason is reason, error.value
+    for given in dict(times=[0.1]), dict(times=[0.1, np.nan]), dict(times=[1, 2], gripper=[1]):
+        with pytest.raises(ClientError):
+            user.chunk([target(0.0), target(0.1)], **given)
+    assert going.wait().reached
