@@ -47,6 +47,7 @@ class Chunks:
                  latest: list[Chunks]) -> None:
         self._connection, self._send, self._latest = connection, send, latest
         self._open: list[GoalHandle] = []
+        self._was_ended = False
         self._end = -np.inf  # when the last chunk ends, by time()
 
     @property
@@ -126,12 +127,14 @@ class Chunks:
             superseded = isinstance(error, GoalNotReachedError) \
                 and error.reason is Reason.SUPERSEDED and goal is not self._open[-1]
             if error is not None and not superseded:
+                self._open, self._was_ended = [], True  # it is told once
                 raise error
 
     def _pause(self) -> None:
-        """Wait until the node takes others, after some that did not end at their last pose."""
+        """Wait until the node takes others, after some that were ended."""
         before, self._latest[:] = [*self._latest], [self]
-        if before and before[0]._open and before[0]._open[-1].exception is not None:
+        if before and (before[0]._was_ended or any(
+                each.exception is not None for each in before[0]._open[-1:])):
             left = before[0]._end + STREAM_PAUSE_S + PAUSE_MARGIN_S - self.now
             self._connection.wait_until(lambda: False, max(left, 0.0))
 

@@ -202,17 +202,9 @@ class ChunkPlan:
     """Why it does not come to the last pose."""
 
 
-@dataclass(frozen=True, eq=False)
-class ChunkOptions:
-    """What the motion along a chunk keeps."""
-
-    limits: MotionLimits
-    following: FollowOptions
-    constraints: tuple[PathConstraint, ...] = ()
-
-
 def plan_chunk(chain: Chain, collisions: CollisionModel | None, start: StartState,
-               chunk: TimedPoses, options: ChunkOptions) -> ChunkPlan:
+               chunk: TimedPoses, limits: MotionLimits, options: FollowOptions = FollowOptions(),
+               constraints: Sequence[PathConstraint] = ()) -> ChunkPlan:
     """
     Plan the motion along a chunk, from a state at rest or in motion, to rest.
 
@@ -220,6 +212,8 @@ def plan_chunk(chain: Chain, collisions: CollisionModel | None, start: StartStat
     ----------
     chunk : TimedPoses
         By the time of the trajectory, which is 0 at its start.
+    constraints : sequence of PathConstraint
+        As for :class:`ik_node.motion.following.follower.Follower`.
 
     Raises
     ------
@@ -227,8 +221,8 @@ def plan_chunk(chain: Chain, collisions: CollisionModel | None, start: StartStat
         If a limit or an option does not suit the chain.
 
     """
-    follower = Follower(chain, options.limits, replace(
-        options.following, look_ahead=CHUNK_CYCLE_S, joins=True), collisions, options.constraints)
+    follower = Follower(chain, limits, replace(options, look_ahead=CHUNK_CYCLE_S, joins=True),
+                        collisions, constraints)
     begin, before = start.splice_time, start.splice
     follower.begin(before, begin)
     curve = ChunkCurve(chunk, (begin, *(
@@ -241,7 +235,7 @@ def plan_chunk(chain: Chain, collisions: CollisionModel | None, start: StartStat
     for k, time in enumerate(times):
         if slowdown is None:
             slowdown = _slowdown(follower.commanded_qd, time - CHUNK_CYCLE_S, curve.last,
-                                 options.limits)
+                                 limits)
             if slowdown is not None:
                 targets[k:] = curve.targets(times[k:], slowdown)
         follower.lead(targets[k], time)
@@ -254,7 +248,7 @@ def plan_chunk(chain: Chain, collisions: CollisionModel | None, start: StartStat
     trajectory = follower.motion_from(start)
     return ChunkPlan(trajectory, (float(farthest[0]), float(farthest[1])), _interruption(
         forward_kinematics(chain, trajectory.end), chunk.poses[-1], done.contact,
-        options.constraints))
+        constraints))
 
 
 def _slowdown(qd: np.ndarray, now: float, last: float, limits: MotionLimits) -> Slowdown | None:

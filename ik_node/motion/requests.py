@@ -26,7 +26,7 @@ from ik_node.motion.change.path_pace import (
     plan_path_resume,
     plan_path_stop,
 )
-from ik_node.motion.chunk import ChunkOptions, ChunkPlan, plan_chunk, TimedPoses
+from ik_node.motion.chunk import ChunkPlan, plan_chunk, TimedPoses
 from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.constrained_motion import (
     plan_constrained,
@@ -41,6 +41,7 @@ from ik_node.motion.direct.point_to_point import (
     require_free_goal,
     StartState,
 )
+from ik_node.motion.following.options import FollowOptions
 from ik_node.motion.joint_path.motion_sequence import (
     plan_sequence,
     SequencedMotion,
@@ -249,11 +250,14 @@ class ChunkRequest:
     name: ClassVar[str] = 'chunk'
     start: StartState
     chunk: TimedPoses  # by the time of the trajectory, which is 0 at its start
-    options: ChunkOptions
+    limits: MotionLimits
+    following: FollowOptions
+    constraints: tuple[PathConstraint, ...] = ()  # that the motion keeps
 
     def plan(self, solver: Solver) -> ChunkPlan:
         """Plan; raise as :func:`ik_node.motion.chunk.plan_chunk`."""
-        return plan_chunk(solver.chain, solver.collisions, self.start, self.chunk, self.options)
+        return plan_chunk(solver.chain, solver.collisions, self.start, self.chunk, self.limits,
+                          self.following, self.constraints)
 
 
 @dataclass(frozen=True, eq=False)

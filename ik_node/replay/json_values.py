@@ -20,6 +20,7 @@ import numpy as np
 from ik_node.base.errors import ParameterError, Reason
 from ik_node.base.text import shown
 from ik_node.motion.change.path_pace import PathRate, PathStop
+from ik_node.motion.chunk import ChunkPlan
 from ik_node.motion.joint_path.motion_sequence import SequencePlan
 from ik_node.motion.joint_path.plan import JointPathPlan
 from ik_node.motion.motion_remedies import MotionRemedy
@@ -167,7 +168,7 @@ TIMED_SENTENCES = Reason.SOLVED, Reason.DEADLINE  # they tell how long the solve
 
 
 def outcome_values(outcome: Result | tuple[MotionRemedy, ...] | Trajectory | PathPlan
-                   | JointPathPlan | SequencePlan | PathStop | PathRate | Raised
+                   | ChunkPlan | JointPathPlan | SequencePlan | PathStop | PathRate | Raised
                    ) -> dict[str, Any]:
     """Return numbers, arrays and sentences of an outcome that another run has to give, too."""
     if isinstance(outcome, Raised):
@@ -189,10 +190,10 @@ def outcome_values(outcome: Result | tuple[MotionRemedy, ...] | Trajectory | Pat
         return {**outcome_values(outcome.trajectory), 'place': outcome.place}
     if isinstance(outcome, PathRate):
         return {**outcome_values(outcome.trajectory), 'ratio': outcome.ratio}
-    if isinstance(outcome, PathPlan):
+    if isinstance(outcome, (PathPlan, ChunkPlan)):
         why = outcome.interruption
-        return {**outcome_values(outcome.trajectory), 'fraction': outcome.fraction,
-                'deviation': outcome.deviation,
+        share = {'fraction': outcome.fraction} if isinstance(outcome, PathPlan) else {}
+        return {**outcome_values(outcome.trajectory), **share, 'deviation': outcome.deviation,
                 'interruption': None if why is None else Raised.by(why)._asdict()}
     return {'times': outcome.times, 'q': outcome.q, 'qd': outcome.qd, 'qdd': outcome.qdd,
             'lead_points': outcome.lead_points}

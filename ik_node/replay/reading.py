@@ -20,8 +20,10 @@ from ik_node.collision.distances.other_joints import OtherJoint
 from ik_node.collision.scene.scene import MAX_SCENE_PARTS
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import parse_urdf, Tree
+from ik_node.motion.chunk import TimedPoses
 from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.direct.point_to_point import StartState
+from ik_node.motion.following.options import FollowOptions
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion
 from ik_node.motion.requests import (
     ArcPoses,
@@ -122,7 +124,8 @@ def _option(entry: Entry, default: Any, name: str) -> Any:
         return entry.number(high=inf)
     if isinstance(default, str):
         return entry.text()
-    return tuple(each.text() if name == 'locked' else each.number() for each in entry.items())
+    return tuple(each.text() if name in ('free', 'locked') else each.number()
+                 for each in entry.items())
 
 
 # ---- requests ---------------------------------------------------------------
@@ -189,9 +192,11 @@ def _motion(entry: Entry, chain: Chain) -> SequencedMotion:
 FIELD_READERS: Mapping[str, Callable[[Entry, Chain], Any]] = {
     'active': lambda entry, chain: _trajectory(entry['active'], chain),
     'advice': lambda entry, _: entry['advice'].text(),
+    'chunk': lambda entry, _: _timed_poses(entry['chunk']),
     'constraints': lambda entry, _: tuple(map(_constraint, entry['constraints'].items()))
     if 'constraints' in entry.keys() else (),  # older files have none
     'first': lambda entry, _: entry['first'].whole(),
+    'following': lambda entry, _: _follow_options(entry['following']),
     'goal': lambda entry, _: _goal(entry['goal']),
     'limits': lambda entry, chain: _limits(entry['limits'], chain),
     'motion': lambda entry, chain: read_request(entry['motion'], chain, REMEDIED_REQUESTS),
@@ -262,6 +267,18 @@ def _times(entry: Entry, count: int) -> np.ndarray:
     if (np.diff(times, prepend=0.0) <= 0.0).any():
         raise ParameterError(f'{entry.where} must increase from above 0')
     return times
+
+
+def _timed_poses(entry: Entry) -> TimedPoses:
+    times = entry['times'].array(None)
+    if not len(times) or (np.diff(times) <= 0.0).any():
+        raise ParameterError(f'{entry.where}.times must increase')
+    return TimedPoses(times, entry['poses'].array(len(times), 4, 4))
+
+
+def _follow_options(entry: Entry) -> FollowOptions:
+    return FollowOptions(**{name: _option(entry[name], default, name)
+                            for name, default in vars(FollowOptions()).items()})
 
 
 def _path_options(entry: Entry) -> PathOptions:

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import yaml
 
 from ik_node.base.checks import numbers
@@ -19,6 +20,7 @@ from ik_node.model.user_files.plain_yaml import YAML_ERRORS
 from ik_node.ros.messages.conversion import quaternion_from_rpy
 
 CSV_COLUMNS = {6: 'x,y,z,roll,pitch,yaw', 7: 'x,y,z,qx,qy,qz,qw'}
+CHUNK_COLUMNS = {8: 't,x,y,z,qx,qy,qz,qw', 9: 't,x,y,z,qx,qy,qz,qw,gripper'}
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,32 @@ class FilePose:
     # 4 numbers, orientation, x, y, z, w, as in the file: not normalised
     quaternion: tuple[float, ...]
     frame: str = ''  # frame of the pose; empty if the file names none
+
+
+class TimedFilePoses(NamedTuple):
+    """Poses at times, as a file has them; each (k, ...)."""
+
+    times: np.ndarray  # (k,), s
+    poses: np.ndarray  # (k, 7), x, y, z, qx, qy, qz, qw, m
+    gripper: np.ndarray | None  # (k,), openings, if the file has them
+
+
+def read_timed_poses(path: Path) -> TimedFilePoses:
+    """
+    Read poses at times: CSV of CHUNK_COLUMNS; a first row with these names may be there.
+
+    Raises
+    ------
+    ParameterError
+        If the file has no row, or one is incomplete or not numeric.
+    OSError
+        If the file cannot be read.
+
+    """
+    rows = np.array([values for _, values in _csv_rows(path, CHUNK_COLUMNS)])
+    if not len(rows):
+        raise ParameterError(f'{path} has no pose; give one at least')
+    return TimedFilePoses(rows[:, 0], rows[:, 1:8], rows[:, 8] if rows.shape[1] == 9 else None)
 
 
 def read_goals(path: Path) -> list[dict[str, Any]]:
@@ -95,24 +123,28 @@ def file_pose(goal: Mapping[str, Any], where: str) -> FilePose:
 
 
 def _from_csv(path: Path) -> list[FilePose]:
+    return [FilePose(values[:3], _turned(values[3:], what) if len(values) == 6 else values[3:])
+            for what, values in _csv_rows(path, CSV_COLUMNS)]
+
+
+def _csv_rows(path: Path, columns: Mapping[int, str]) -> list[tuple[str, tuple[float, ...]]]:
+    """Return where each row is, and its numbers, as many as there are columns, in all the same."""
     try:
         with path.open(newline='', encoding='utf-8-sig') as file:
             reader = csv.reader(file, skipinitialspace=True)
             rows = [(reader.line_num, row) for row in reader if row]
     except (csv.Error, UnicodeDecodeError) as error:
         raise ParameterError(f'{path} is no CSV file: {error}') from None
-    if rows and ','.join(cell.strip() for cell in rows[0][1]) in CSV_COLUMNS.values():
+    if rows and ','.join(cell.strip() for cell in rows[0][1]) in columns.values():
         del rows[0]
-    poses = []
+    found = []
     for line, row in rows:
-        if len(row) not in CSV_COLUMNS:
+        if len(row) not in columns:
             raise ParameterError(f'line {line} of {path} has {len(row)} columns; it takes '
-                                 f'{" or ".join(CSV_COLUMNS.values())}')
+                                 f'{" or ".join(columns.values())}')
         what = f'line {line} of {path}'
-        values = _numbers(row, len(row), what)
-        poses.append(FilePose(
-            values[:3], _turned(values[3:], what) if len(row) == 6 else values[3:]))
-    return poses
+        found.append((what, _numbers(row, len(row), what)))
+    return found
 
 
 def _numbers(values: Any, count: int, where: str) -> tuple[float, ...]:

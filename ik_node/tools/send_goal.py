@@ -35,7 +35,7 @@ from ik_node.ros.middleware.handshake import greet, wait_for
 from ik_node.ros.middleware.process import run_tool
 from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
 from ik_node.tools.arguments.send_goal import parse
-from ik_node.tools.pose_files import read_poses
+from ik_node.tools.pose_files import read_poses, read_timed_poses
 
 NO_ROTATION = 0.0, 0.0, 0.0, 1.0  # as a quaternion x, y, z, w
 WAITING_NOTICE_S = 4.0            # discovery may take 3 s
@@ -148,6 +148,7 @@ VALUE_READERS: dict[str, Callable[[Any], Any]] = {
     'joint_positions': joint_goal,
     'joint_path_file': TaughtPath.read,
     'pose_file': poses_of,
+    'chunk_file': read_timed_poses,
 }
 
 

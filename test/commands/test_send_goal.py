@@ -117,8 +117,8 @@ def test_joints():
 
 
 @pytest.mark.parametrize('arguments, words', [
-    ((), 'one of the arguments --xyz --turn --joints --joint-path --named --path --first is '
-         'required'),
+    ((), 'one of the arguments --xyz --turn --joints --joint-path --named --path --first '
+         '--chunk is required'),
     (('--xyz', 1, 2), 'expected 3'),
     (('--xyz', 1, 2, 3, '--rpy', 0, 0, 0, '--quat', 0, 0, 0, 1), 'not allowed with'),
     (('--xyz', 1, 2, 3, '--joints', 1), 'not allowed with'),

@@ -10,10 +10,9 @@ import pytest
 import robots
 
 from ik_node.base.errors import GoalError, Reason
-from ik_node.motion.chunk import ChunkCurve, ChunkOptions, plan_chunk, Slowdown, TimedPoses
+from ik_node.motion.chunk import ChunkCurve, plan_chunk, Slowdown, TimedPoses
 from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.direct.point_to_point import StartState
-from ik_node.motion.following.options import FollowOptions
 from ik_node.motion.trajectory.interpolation import state_at
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import validate
@@ -32,7 +31,7 @@ def planned(name, chunk, start=None, model=None, constraints=()):
     """Return the plan of an arm, at rest at its home or from a start state."""
     chain = robots.chain(name)
     return plan_chunk(chain, model, start or StartState.from_state(MotionState.at_rest(
-        HOMES[name])), chunk, ChunkOptions(limits_of(chain), FollowOptions(), constraints))
+        HOMES[name])), chunk, limits_of(chain), constraints=constraints)
 
 
 def tip_at(name, trajectory, t):

@@ -19,11 +19,14 @@ from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion import requests as every
+from ik_node.motion.chunk import TimedPoses
 from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.direct.point_to_point import StartState
+from ik_node.motion.following.options import FollowOptions
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion
 from ik_node.motion.requests import (
     ArcPoses,
+    ChunkRequest,
     ConstrainedRequest,
     DetourRequest,
     DirectRequest,
@@ -174,6 +177,9 @@ def log():
     assert any(remedied)
     straight = replace(arc, path=ArcPoses(T_left, T_left, near))
     assert attempted(straight, solver, log) is None
+    chunk = ChunkRequest(moving, TimedPoses(np.array([0.3, 0.4]), np.array([T_left, near])),
+                         allowed, FollowOptions(free=('rz',)), (upright,))
+    assert attempted(chunk, solver, log) is not None
     bend = LEFT + 0.1 * np.array([[1.0, 0, 0, 0, 0, 0], [1, -1, 0, 0, 0, 0], [0, -1, 1, 0, 0, 0]])
     points = JointPathRequest(at_rest(LEFT), bend, None, allowed, PERIOD_S, 0.01)
     assert attempted(points, solver, log) is not None

@@ -3,16 +3,22 @@
 """Chunks of timed poses by the client, judged by joint states, Pinocchio and what is published."""
 
 from concurrent.futures import ThreadPoolExecutor
-from time import sleep
+from time import monotonic, sleep
 
-from harness import positions_of, READY, tip
+from builtin_interfaces.msg import Time
+from harness import NOT_BUILT, positions_of, READY, tip
 import numpy as np
 import pinocchio as pin
 import pytest
+import rclpy
+from rclpy.action import ActionServer
+from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import Float64MultiArray
 
 from ik_node.base.errors import Reason
 from ik_node.client import Arm, ClientError, GoalNotReachedError
+from ik_node.node.execution.gripper import Gripper
+from ik_node.node.goals.goal import GoalTask
 from ik_node.ros.messages.status_messages import GoalState
 
 pytestmark = pytest.mark.real_time
@@ -50,6 +56,7 @@ def user(arm):
     """Return a client of the node."""
     with Arm('/ik_node') as made:
         yield made
+    sleep(1.6)  # chunks after another goal, which follows, are taken when those of a test are over
 
 
 def in_background(user, seconds, gripper=False):
@@ -97,7 +104,7 @@ def test_a_sender_that_goes_on_does_not_undo_a_stop(arm, user):
     """What it sends is refused until it pauses."""
     chunks = user.chunks()
     begun = chunks.now
-    chunks.send(poses(0.0, 40), period=PERIOD_S)
+    chunks.send(poses(0.0, 20), period=PERIOD_S)
     sleep(0.5)
     assert user.stop().wait()
     with pytest.raises(GoalNotReachedError) as error:
@@ -112,7 +119,7 @@ def test_a_sender_that_goes_on_does_not_undo_a_stop(arm, user):
 def test_chunks_that_are_none(arm, user):
     """Each is refused with what is wrong; the motion under way goes on."""
     chunks = user.chunks()
-    going = chunks.send(poses(0.0, 40), period=PERIOD_S)
+    going = chunks.send(poses(0.0, 20), period=PERIOD_S)
     for given, reason in [
             (dict(times=[0.2, 0.1]), Reason.PATH_INVALID),
             (dict(times=[-2.0, -1.0]), Reason.GOAL_STALE),
@@ -124,3 +131,40 @@ def test_chunks_that_are_none(arm, user):
         with pytest.raises(ClientError):
             user.chunk([target(0.0), target(0.1)], **given)
     assert going.wait().reached
+
+
+def test_openings_go_to_an_action(tmp_path):
+    """Each that differs, when it is due; those of a goal that has ended are dropped."""
+    action = pytest.importorskip('control_msgs.action', reason=NOT_BUILT)
+    node = rclpy.create_node('gripper_user')
+    asked = []
+
+    def execute(goal):
+        asked.append((monotonic(), goal.request.command.position))
+        goal.succeed()
+        return action.GripperCommand.Result()
+
+    server = ActionServer(node, action.GripperCommand, 'hand/gripper_cmd', execute)
+    gripper = Gripper(node, 'hand/gripper_cmd')
+    spinner = SingleThreadedExecutor()
+    spinner.add_node(node)
+
+    def spin(seconds):
+        end = monotonic() + seconds
+        while monotonic() < end:
+            spinner.spin_once(0.02)
+
+    spin(1.0)  # until both know each other
+    task, now = GoalTask(1, Time()), monotonic()
+    task.state = GoalState.ACCEPTED
+    gripper.follow(task, now + np.array([0.2, 0.4, 0.6, 0.8]), np.array([0.04, 0.04, 0.01, 0.0]))
+    gripper.follow(task, now + np.array([0.7, 1.5]), np.array([0.02, 0.03]))
+    spin(1.2)
+    assert [opening for _, opening in asked] == [0.04, 0.01, 0.02]
+    assert all(abs(at - now - due) < 0.15 for (at, _), due in zip(asked, (0.2, 0.6, 0.7)))
+    task.state = GoalState.STOPPED
+    spin(0.8)
+    assert len(asked) == 3
+    spinner.shutdown()
+    server.destroy()
+    node.destroy_node()

@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two arms of one node, each with goals of its own at the same time: none meets the other."""
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from time import monotonic, sleep
+
 from arms_rig import running
 from documents import program_of
 from harness import FINAL, Probe
@@ -12,7 +17,7 @@ from std_srvs.srv import SetBool
 from test_arms import assert_apart
 from two_arms import both, TREE
 
-from ik_node.client import ClientError, Robot
+from ik_node.client import ClientError, GoalNotReachedError, Robot
 
 pytestmark = pytest.mark.real_time  # an arm that is late is a reason to brake
 SIDES = {side: [joint for joint in TREE.joint_names if ('right' in joint) == (side == 'right')]
@@ -207,3 +212,43 @@ def test_a_program_moves_both(robot):
             arms.move({'left': poses['left'], 'middle': poses['left']})
         assert all(handle.wait(10.0) for handle in arms.stop().values())
     exec(program_of('docs/how_to/several_arms.md'), {})
+
+
+def test_a_policy_leads_one_arm_while_the_other_has_goals(robot):
+    """What it sends leads to where the other one goes: each keeps its distance, and goes on."""
+    probe, left, right = robot
+    answered(probe, *((arm, arm.send_part(OUTSIDE)) for arm in (left, right)))
+    probe.states.clear()
+    with Robot() as arms:
+        begin = arms['right'].tip_pose
+        towards = np.array([0.0, arms['left'].tip_pose[1, 3] - begin[1, 3], 0.0])
+        assert np.linalg.norm(towards) > 0.15
+
+        def lead():
+            goals, chunks, start = [], arms['right'].chunks(), monotonic()
+            while (t := monotonic() - start) < 6.0:
+                shares = 0.5 * (1.0 - np.cos(np.pi * (t + 0.1 * np.arange(1, 11))))
+                poses = np.repeat(begin[None], 10, axis=0)
+                poses[:, :3, 3] += shares[:, None] * towards
+                with suppress(GoalNotReachedError):  # as a policy that tries again
+                    goals.append(chunks.send(poses, period=0.1))
+                sleep(0.3)
+            return goals
+
+        with ThreadPoolExecutor(1) as threads:
+            leading, sent = threads.submit(lead), []
+            for k in range(6):
+                sent.append((left, left.send_part((INSIDE, OUTSIDE)[k % 2])))
+                end = monotonic() + 1.0
+                while monotonic() < end:
+                    for each in robot:
+                        each.spin_once(0.002)
+            probe.wait(leading.done, 20.0)
+        goals = leading.result()
+        answers = answered(probe, *sent)
+        probe.wait(lambda: all(goal.done for goal in goals), 20.0, 'answers to chunks')
+    ends = Counter(goal.latest.reason for goal in goals)
+    print(ends, Counter(answer['reason'] for answer in answers))
+    assert ends['SUPERSEDED'] > 5 and {*ends} <= {
+        'SUPERSEDED', 'REACHED', 'COLLISION', 'PATH_INTERRUPTED', 'STOPPED'}, ends
+    assert_apart(probe)

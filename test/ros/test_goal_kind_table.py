@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One table of goal kinds, from which topics, documents and the SROS2 policy follow."""
 
+from types import SimpleNamespace
+
 from harness import ROOT
 import pytest
 
@@ -52,18 +54,20 @@ def test_a_topic_that_is_missing_is_written(monkeypatch):
 
 def test_every_kind_is_begun():
     """By what the arm does for it; a stream goes its own way, a kept one that of its kind."""
-    begin = GoalStarter(None, None, None, None).begin
+    begin = GoalStarter(None, None, None, None, SimpleNamespace(begin=None)).begin
     assert {*begin} == {kind.name for kind in GOAL_KINDS} - STREAMED - {KEPT_KIND}
 
 
 def arguments_of(option, folder, frees_axes=False):
     """Return a command line of send_goal with an option of a goal, and with --free."""
-    poses, taught = folder / 'poses.csv', folder / 'taught.yaml'
+    poses, taught, chunk = (folder / name for name in ('poses.csv', 'taught.yaml', 'chunk.csv'))
     poses.write_text('x,y,z,roll,pitch,yaw\n0.4,0.0,0.4,0.0,0.0,0.0\n')
+    chunk.write_text('0.1,0.4,0,0.4,0,0,0,1\n0.2,0.4,0.01,0.4,0,0,0,1\n')
     taught.write_text('joint_path: {joints: [a], points: [{positions: [0.1]}]}')
     values = {'': [], 'pose': ['0.4', '0', '0.4'], 'position_tolerance': ['0.01'],
               'orientation_tolerance': ['0.01'], 'joint_positions': ['0.1'],
-              'joint_path_file': [str(taught)], 'pose_file': [str(poses)], 'name': ['ready']}
+              'joint_path_file': [str(taught)], 'pose_file': [str(poses)],
+              'chunk_file': [str(chunk)], 'name': ['ready']}
     return [*(['--xyz', '0.3', '0', '0.4'] if option.with_xyz else []),
             *(['--rpy', '0', '1.57', '0'] if option.orientation is Orientation.REQUIRED else []),
             option.flag, *values[option.value], *(['--free', 'rz'] if frees_axes else [])]

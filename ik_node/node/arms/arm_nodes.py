@@ -119,6 +119,8 @@ def arm_node(robot_node: Node, arm: Arm, robot: ArmsRobot, values: Mapping[str, 
     fixed = {'base_link': arm.base_link, 'tip_link': arm.tip_link,
              'controller': topic.rpartition('/')[0]}
     defaults['moveit.group'] = arm.name
+    defaults['chunk.gripper'] = robot_node.resolve_topic_name(
+        f'{arm.name}_gripper_controller/commands')
     remaps = {'__ns': robot_node.get_fully_qualified_name(), '__node': arm.name,
               **{name: robot_node.resolve_topic_name(name) for name in SHARED_NAMES},
               **{name: f'~/{name}' for name in OWN_NAMES}}

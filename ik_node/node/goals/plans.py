@@ -22,7 +22,7 @@ from ik_node.base.errors import GoalError, PathError, Reason, TrajectoryError
 from ik_node.base.text import quote
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.change.path_pace import PathRate
-from ik_node.motion.chunk import ChunkOptions, ChunkPlan, TimedPoses
+from ik_node.motion.chunk import ChunkPlan, TimedPoses
 from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.joint_path.motion_sequence import SequencedMotion, SequenceError, SequencePlan
@@ -169,8 +169,8 @@ def along_chunk(task: GoalTask, robot: Robot, chunk: TimedPoses,
         limits = task.plan.limits or settings.planning
         constraints = constraints_of(task, robot, start_state)
         planned: ChunkPlan = within_torques(robot, task, lambda share: settings.plan(ChunkRequest(
-            start_state, timed, ChunkOptions(limits.slowed(share), settings.following,
-                                             constraints)), task.requests), _trajectory_of)
+            start_state, timed, limits.slowed(share), settings.following, constraints),
+            task.requests), _trajectory_of)
         task.plan.interruption = planned.interruption
         task.plan.q_goal = planned.trajectory.end
         task.values |= {'path_deviation_m': f'{planned.deviation[0]:.2e}',

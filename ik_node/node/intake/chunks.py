@@ -35,8 +35,8 @@ class Chunks:
     """
     Follows chunks, and passes the openings that they have to the gripper.
 
-    After chunks have ended otherwise than at the last pose, by ~/stop or another goal, too, the
-    next one is taken only after a pause, so that a sender that goes on does not undo it.
+    After ~/stop or another goal the next chunk is taken only after a pause, so that a sender that
+    goes on does not undo it.
     """
 
     def __init__(self, context: MotionContext, conversion: GoalConversion,
@@ -46,11 +46,10 @@ class Chunks:
         self._goals = context.goals
         self._conversion, self._preparation = conversion, preparation
         self._motion, self._gripper = motion, gripper
-        # The last that was under way, its poses by monotonic time (s), and until when what comes
-        # is taken to belong to it.
-        self._task: GoalTask | None = None
-        self._chunk: TimedPoses | None = None
-        self._goes_on_until = 0.0
+        self._latest: GoalTask | None = None  # that was not refused at once ...
+        self._goes_on_until = 0.0  # ... and until when (monotonic, s) what comes belongs to it
+        # The last that was under way, and its poses by monotonic time (s).
+        self._followed: tuple[GoalTask, TimedPoses] | None = None
         self._planning_time = PLANNING_S  # s, expected
 
     def begin(self, message: MultiDOFJointTrajectory, task: GoalTask, robot: Robot) -> Steps:
@@ -69,6 +68,7 @@ class Chunks:
                             f'{MAX_CHUNK_S:g} s', Reason.PATH_INVALID)
         task.plan.goal = Goal(poses[-1])
         task.values['late_poses'] = int((chunk.times < now).sum())
+        self._latest, self._goes_on_until = task, last + STREAM_PAUSE_S
         task.execution.planning_time = PLANNING_S + PLANNING_SHARE * (last - now)
         return self._follow(task, chunk, openings)
 
@@ -81,13 +81,14 @@ class Chunks:
 
     def _require_taken(self, chunk: TimedPoses, now: float) -> None:
         """Raise a GoalError if a chunk belongs to those that were ended."""
-        before = self._task
+        before = self._latest
         if before is None or not before.final or now > self._goes_on_until \
-                or before.state is GoalState.REACHED \
+                or before.state is not GoalState.SUPERSEDED \
                 and not self._goals.precedence.why_late(before.sent_at):
             return
         self._goes_on_until = max(self._goes_on_until, float(chunk.times[-1]) + STREAM_PAUSE_S)
-        raise GoalError('the chunks before it have ended; others are taken when none has come '
+        raise GoalError('a stop, or another goal, has ended the chunks before it; others are taken '
+                        'when none has come '
                         f'until {STREAM_PAUSE_S:g} s after the end of the last one',
                         Reason.STOPPED)
 
@@ -96,9 +97,9 @@ class Chunks:
         yield from self._preparation.until_loaded(task, Kernels.STREAMS)
         robot = self._robot_slot.require()
         whole = chunk
-        if self._task is not None and self._goals.current is self._task:
-            whole = chunk.after(self._chunk, monotonic())
-        begun = monotonic()
+        if self._followed is not None and self._goals.current is self._followed[0]:
+            whole = chunk.after(self._followed[1], monotonic())
+        begun, is_new = monotonic(), True
 
         def zero(start: StartState) -> float:
             nonlocal begun
@@ -108,9 +109,8 @@ class Chunks:
                 else begun + self._planning_time + self._arm.delivery()
 
         for _ in self._motion.execute(task, plans.along_chunk(task, robot, whole, zero)):
-            if task.state is GoalState.ACCEPTED and self._task is not task:
-                self._task, self._chunk = task, whole
-                self._goes_on_until = float(chunk.times[-1]) + STREAM_PAUSE_S
+            if task.state is GoalState.ACCEPTED and is_new:
+                is_new, self._followed = False, (task, whole)
                 self._planning_time += MEMORY_SHARE * (
                     monotonic() - begun - self._planning_time)
                 if openings is not None:

@@ -175,6 +175,11 @@ GOAL_KINDS = (
              'Pass the poses of the first transforms at the times of the points, as a learned '
              'policy sends them; a later chunk replaces what is not yet done from its own times '
              'on. A second transform has the opening of the gripper as x, which is passed through',
+             (GoalOption('chunk', 'poses to pass at times from now on: CSV t,x,y,z,qx,qy,qz,qw '
+                         'and, if there is a gripper, its opening',
+                         lambda goals, given: goals.chunk(given.chunk.poses, given.chunk.times,
+                                                          gripper=given.chunk.gripper),
+                         'chunk_file'),),
              in_ui=False, may_be_long=True),
     GoalKind(KEPT_KIND, 'std_msgs/String',
              'The goal of another kind, and what the tip keeps on the way, as YAML with the keys '

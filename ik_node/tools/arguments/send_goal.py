@@ -27,6 +27,7 @@ VALUE_ARGUMENTS: dict[str, dict[str, Any]] = {
     'joint_positions': {'nargs': '+', 'metavar': 'Q'},
     'joint_path_file': {'type': Path, 'metavar': 'FILE'},
     'pose_file': {'type': Path, 'metavar': 'FILE'},
+    'chunk_file': {'type': Path, 'metavar': 'FILE'},
     'name': {'metavar': 'NAME'},
 }
 
