@@ -87,10 +87,9 @@ class Chunks:
                 and not self._goals.precedence.why_late(before.sent_at):
             return
         self._goes_on_until = max(self._goes_on_until, float(chunk.times[-1]) + STREAM_PAUSE_S)
-        raise GoalError('a stop, or another goal, has ended the chunks before it; others are taken '
-                        'when none has come '
-                        f'until {STREAM_PAUSE_S:g} s after the end of the last one',
-                        Reason.STOPPED)
+        raise GoalError('a stop, or another goal, has ended the chunks before it; others are '
+                        f'taken when none has come until {STREAM_PAUSE_S:g} s after the end of '
+                        'the last one', Reason.STOPPED)
 
     def _follow(self, task: GoalTask, chunk: TimedPoses, openings: np.ndarray | None) -> Steps:
         """Move along a chunk, after what the one before has until its first time."""
