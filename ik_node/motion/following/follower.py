@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from ik_node.base.errors import GoalError, ParameterError, TrajectoryError
-from ik_node.base.text import shown
+from ik_node.base.text import quote, shown
 from ik_node.collision.distances.certificate import Contact
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.distances.sweeps import near_pairs, NearPairs
@@ -125,8 +125,8 @@ class Follower:
                                 else TIP_AXES if options.frame == 'tip' else BASE_AXES)
         self._model = FollowModel(
             chain.table, self._full_limits, np.array(preferred, dtype=float),
-            np.array(bias, dtype=float), goal, float(options.gain),
-            float(options.metres_per_radian), float(chain.reach))
+            np.where(self._locked(), 0.0, bias), goal, float(options.gain),
+            float(options.metres_per_radian), float(chain.reach), self._locked())
         jogged = goal.copy()
         if chain.n >= FULL_POSE_JOINTS:
             jogged[HALF_WIDTHS:TOLERANCE_AXES], jogged[TOLERANCE_AXES] = 0.0, EXACT_POSE
@@ -144,6 +144,15 @@ class Follower:
         self._compile()
         self._poses: PoseStream | KnownTarget = PoseStream(options.timeout, options.memory)
         self.begin(MotionState.at_rest(chain.middle), 0.0)
+
+    def _locked(self) -> np.ndarray:
+        """Return which joints are not moved, (n,) bool."""
+        names = self.chain.joint_names
+        unknown = [name for name in self.options.locked if name not in names]
+        if unknown:
+            raise ParameterError(f'the locked joint {quote(unknown[0])} is not in the chain, '
+                                 f'whose joints are {", ".join(map(quote, names))}')
+        return np.array([name in self.options.locked for name in names])
 
     def _compile(self) -> None:
         """Compile or load all kernels before the first cycle, once per process."""
@@ -381,8 +390,8 @@ class Follower:
         look = time_to_rates(self.options.gain, duration) + 0.5 * duration
         if rates is not None:
             return CycleReport(*joint_cycle(
-                self._jog_model, rates, CycleTiming(0.0, 0.0, duration, pace), state, plan, near,
-                self._work))
+                self._jog_model, np.where(self._model.locked, 0.0, rates),
+                CycleTiming(0.0, 0.0, duration, pace), state, plan, near, self._work))
         q = state[0] + look * (state[1] + 0.5 * look * state[2])
         target = jog.target(forward_kinematics(self.chain, q), jacobian(self.chain, q) @ (
             state[1] + look * state[2]), now)
@@ -408,6 +417,8 @@ class Follower:
             self._guard.look(q_ahead.copy() if self._keeper is not None else q_ahead)
         if self._keeper is not None:
             self._keeper.look(q_ahead, self._near)
+        if self.options.locked:
+            self._near.gradients[:, self._model.locked] = 0.0
         return self._near, min(each.pace for each in guards)
 
     def _output(self, report: CycleReport | None, contact: Contact | None = None,

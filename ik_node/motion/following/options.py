@@ -60,6 +60,8 @@ class FollowOptions:
     where the target leaves the arm free."""
     preferred: tuple[float, ...] = ()
     """Preferred joint positions (rad or m); empty = middle of each range."""
+    locked: tuple[str, ...] = ()
+    """Joints that are not moved."""
     joins: bool = False
     """Whether the controller joins the active trajectory by the stamp.  If not, it interpolates
     across the look-ahead, for which a share of the acceleration is kept."""

@@ -60,6 +60,7 @@ class FollowModel(NamedTuple):
     gain: float  # 1/s, at which the error decays
     metres_per_radian: float
     reach: float  # largest distance (m) of the tip from the base
+    locked: np.ndarray  # (n,) bool, joints that are not moved
     # How far (rad or m) the joints may be carried beyond a singularity; 0 = they stop before it.
     overrun: float = MAX_OVERRUN
 
@@ -242,6 +243,9 @@ def linearize(model, twist, q, work):
     jacobian_columns(table, frames, 1.0, columns)
     for i in range(6):
         feed[i] = twist[i]
+        for k in range(columns.shape[0]):
+            if model.locked[k]:
+                columns[k, i] = 0.0
     if goal[TOLERANCE_AXES] != EXACT_POSE:
         task_columns(work.task_map, columns)
         task_columns(work.task_map, feed.reshape((1, 6)))

@@ -183,7 +183,7 @@ IK_NODE = (
     Row('solver.joint_weights', (1.0,),
         'cost of moving a joint, one value or one per joint', fills='solver.weights'),
     Row('solver.locked_joints', (),
-        "joints that are not moved; [''] = none",
+        "joints that goals of poses, streams and jogs do not move; [''] = none",
         strings=True, fills='solver.locked', convert='names'),
     Row('motion.velocity_scale', 0.5,
         'fraction of the velocity limits that is used', 0.001, 1.0, fills='scales.velocity'),

@@ -24,7 +24,9 @@ from following import (
     stop_extremes,
     stream,
     tip,
+    wall,
 )
+from geometry_oracle import model_of
 from hypothesis import given, HealthCheck, settings, strategies as st
 from motion_checker import begins_on, Bounds, faults
 from motions import at_rest
@@ -34,9 +36,11 @@ import pinocchio as pin
 import pytest
 import robots
 
+from ik_node.base.errors import ParameterError
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.motion.direct.point_to_point import plan_point_to_point
 from ik_node.motion.following.follower import Follower
+from ik_node.motion.following.jog import JogCommand
 from ik_node.motion.following.options import FollowOptions, Phase
 from ik_node.motion.trajectory.interpolation import state_at
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
@@ -632,3 +636,32 @@ def test_the_tip_keeps_its_speed_limit():
     speeds = np.linalg.norm(np.diff(path, axis=0), axis=1) / PERIOD
     assert 0.09 < speeds.max() < 0.103
     assert np.linalg.norm(path[-1] - goal[:3, 3]) < 1e-4
+
+
+@pytest.mark.parametrize('wall_at', [None, 0.1])
+def test_locked_joints_stay(wall_at):
+    """Of a seven-axis arm the others follow, stream and jog, also beside something near."""
+    name, lock = 'panda', 2
+    chain = robots.chain(name)
+    model = None if wall_at is None else model_of(name, margin=0.01).with_objects(
+        wall(name, wall_at).bodies)
+    made = Follower(chain, limits_of(chain), FollowOptions(
+        locked=(chain.joint_names[lock],), bias=(2.0,)), model)
+    made.begin(MotionState.at_rest(HOMES[name]), 0.0)
+    T = tip(name, HOMES[name])
+    moved, off = np.zeros(chain.n), []
+    for i in range(1, 401):
+        now = 0.01 * i
+        if i < 250:
+            target = shifted(T, x=0.15 * min(now, 1.0), y=0.1 * np.sin(now))
+            made.feed(target, now, now)
+        else:
+            made.jog(JogCommand(rates=np.full(chain.n, 0.2)), now)
+        out = made.step(now)
+        moved = np.maximum(moved, np.abs(out.state.q - HOMES[name]))
+        if 150 < i < 250 and model is None:
+            off.append(distances(tip(name, out.state.q), target)[0])
+    assert moved[lock] < 1e-12 and (np.delete(moved, lock) > 0.01).all()
+    assert model is not None or np.median(off) < 0.02
+    with pytest.raises(ParameterError, match="locked joint 'elbow'.* 'panda_joint1'"):
+        Follower(chain, limits_of(chain), FollowOptions(locked=('elbow',)))
