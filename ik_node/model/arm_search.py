@@ -96,7 +96,7 @@ def _base_for_tip(tree: Tree, tip_link: str) -> str:
         last = [joint for joint in tree.path_from_root(arm.tip_link) if joint.moves][-1]
         if last is moving[-1] and SMALL_ARM_SIZES[0] <= arm.n <= MAX_ARM_JOINTS:
             return arm.base_link
-    return _base_of(tree, moving[0])
+    return base_on(tree, moving[0].parent)
 
 
 def candidates(tree: Tree, base_link: str = '') -> list[Candidate]:
@@ -122,8 +122,9 @@ def candidates(tree: Tree, base_link: str = '') -> list[Candidate]:
             most_behind[run.carrier] = max(most_behind[run.carrier], most_behind[k], run.n)
     kept = [run for run, before, behind in zip(runs, most_before, most_behind)
             if before < run.n >= behind]
-    return [Candidate(base_link or _base_of(tree, run.joints[0]), _tip_of(tree, run.joints[-1]),
-                      run.n) for run in sorted(kept, key=lambda run: -run.n)]
+    return [Candidate(base_link or base_on(tree, run.joints[0].parent),
+                      _tip_of(tree, run.joints[-1]), run.n)
+            for run in sorted(kept, key=lambda run: -run.n)]
 
 
 def listed(tree: Tree, base_link: str = '') -> str:
@@ -207,9 +208,9 @@ def _next_moving(tree: Tree, link: str) -> list[Joint]:
     return found
 
 
-def _base_of(tree: Tree, first: Joint) -> str:
-    """Choose among the links that carry the first moving joint, outermost first."""
-    links = [first.parent]
+def base_on(tree: Tree, link: str) -> str:
+    """Choose a base among a link and those before it to which it is fixed, outermost first."""
+    links = [link]
     while (above := tree.joint_above(links[0])) is not None and not above.moves:
         links.insert(0, above.parent)
     for link in links:
