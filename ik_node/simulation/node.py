@@ -124,6 +124,7 @@ class SimulationOptions:
     rate: float  # Hz
     initial_positions: tuple[float, ...]  # rad or m; () = the middle of each joint range
     fixed_joints: bool  # whether joints outside the chain are published, too
+    moved_joints: tuple[str, ...]  # outside the chain, which others publish
     physics: bool  # whether MuJoCo simulates the arm
     # path_tolerance, goal_tolerance: rad or m, one value or one per joint; 0 = no check
     path_tolerance: tuple[float, ...]
@@ -177,7 +178,8 @@ class SimController(QosLog, Node):
         # Other joints (a gripper) are fixed and published, so that every link has a pose.
         fixed_joints = {
             joint.name: float(np.clip(0.0, joint.lower, joint.upper)) for joint in tree.joints
-            if joint.moves and joint.mimic is None and joint.name not in chain.joint_names}
+            if joint.moves and joint.mimic is None
+            and joint.name not in (*chain.joint_names, *self._options.moved_joints)}
         plant = PhysicsPlant(tree, chain, q, fixed_joints) if self._options.physics \
             else LaggingPlant(q)
         controller = SimulatedController(chain.joint_names, chain.continuous & chain.revolute, q,

@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from os.path import commonprefix
-import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rclpy.node import Node
@@ -28,8 +26,6 @@ SHARED_NAMES = ('joint_states', 'robot_description', 'robot_description_semantic
 OWN_NAMES = ('compute_ik', 'compute_fk', 'plan_kinematic_path', 'compute_cartesian_path',
              'get_planning_scene', 'apply_planning_scene', 'move_action', 'execute_trajectory',
              'sequence_move_group', 'plan_sequence_path')
-ARM_NAME = re.compile(r'[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*')
-RESERVED_NAMES = frozenset(('answers', 'goal_poses', 'halt', 'status', 'stop'))  # of the robot
 MARGIN = 'collision.margin'  # as wide as that of the robot, which is wider than that of one arm
 PER_JOINT = tuple(f'motion.{name}_limits' for name in ('velocity', 'acceleration', 'jerk'))
 
@@ -43,58 +39,43 @@ class Arm(NamedTuple):
     controller: str
     joint_names: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return (f'{quote(self.name)}: {quote(self.base_link)} -> {quote(self.tip_link)}, '
+                f'{len(self.joint_names)} joints of {self.controller}')
+
 
 def arms_of(robot: ArmsRobot, options: ArmsOptions) -> list[Arm]:
     """
     Return the arms that have a controller each; none if no names are given and not all have.
 
+    The base of an arm is that of the robot, if no joint between that and the arm moves.
+
     Raises
     ------
     ParameterError
-        If names are given, and there is not one for each tip, or an arm has no controller of its
-        own.
+        If names are given, and an arm has no controller of its own.
 
     """
-    tips, names = robot.tree.tip_links, [name for name in options.arms if name]
-    if options.arms and not names:
+    named = any(options.arms)
+    if options.arms and not named:
         return []
-    if names and (len(names) != len(tips) or len({*names}) < len(names)):
-        raise ParameterError(f'arms has {len(names)} names ({len({*names})} different); it needs '
-                             f'one for each of {", ".join(map(quote, tips))}')
-    for name in names:
-        if not ARM_NAME.fullmatch(name) or name in RESERVED_NAMES:
-            raise ParameterError(f'arms has the name {quote(name)}; names are letters, digits and '
-                                 'single underscores, begin with a letter, and are none of '
-                                 + ', '.join(sorted(RESERVED_NAMES)))
     arms = []
-    for tip, name in zip(tips, names or _names(tips)):
+    for tip, name in zip(robot.tree.tip_links, robot.names):
         path = [joint for joint, _ in path_between(robot.tree.tree, robot.tree.base_link, tip)
                 if joint.name in robot.tree.joint_names]
         controller = robot.owner_of(path[-1].name)
         own = [joint for joint in path if joint.name in robot.controllers[controller]]
         whole = path[-len(own):] == own and len(own) == len(robot.controllers[controller]) \
             and all(arm.controller != controller for arm in arms)
-        if not whole and not names:
+        if not whole and not named:
             return []
         if not whole:
             raise ParameterError(f'the arm {quote(name)} has no controller of its own: '
                                  f'{quote(controller)} moves other joints than the last ones '
                                  f'before {quote(tip)}')
-        arms.append(Arm(name, own[0].parent, tip, controller,
-                        tuple(joint.name for joint in own)))
+        base = robot.tree.base_link if own == path else own[0].parent
+        arms.append(Arm(name, base, tip, controller, tuple(joint.name for joint in own)))
     return arms
-
-
-def _names(tips: Sequence[str]) -> list[str]:
-    """Return the names of tips without the words that all have at both ends."""
-    words = [tip.split('_') for tip in tips]
-    if len(tips) > 1:
-        before = len(commonprefix(words))
-        words = [those[before:] for those in words]
-        after = len(commonprefix([those[::-1] for those in words]))
-        words = [those[:len(those) - after] for those in words]
-    names = ['_'.join(those) for those in words]
-    return names if all(map(ARM_NAME.fullmatch, names)) else list(tips)
 
 
 def arm_node(robot_node: Node, arm: Arm, robot: ArmsRobot, values: Mapping[str, Any],

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 
 from geometry_msgs.msg import PoseArray
@@ -19,6 +20,7 @@ from ik_node.model.description.urdf import Tree
 from ik_node.node.arms.arm_nodes import arm_node, arms_of
 from ik_node.node.arms.arms_motion import ArmsMotion, ArmsQueue, Goals
 from ik_node.node.arms.arms_robot import ArmsOptions, ArmsRobot, make_arms, require_frame_known
+from ik_node.node.arms.controller_search import ControllerSearch
 from ik_node.node.execution.outputs import TopicOutput
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.queue import ActiveFlag
@@ -42,6 +44,28 @@ from ik_node.solver.goal import Goal
 GOAL_KIND = 'goal_poses'
 
 
+class ArmsSlot(Slot[ArmsRobot]):
+    """
+    Holds the robot, once its description has arrived and its controllers are found.
+
+    Parameters
+    ----------
+    complaint, search : callable
+        Return why there is no description, and which controllers are sought.
+
+    """
+
+    def __init__(self, complaint: Callable[[], str], search: Callable[[], str]) -> None:
+        super().__init__(complaint)
+        self._search = search
+
+    def require(self) -> ArmsRobot:
+        """Return the robot; IkNodeError MODEL_MISSING, or NO_LISTENER while it is sought."""
+        if self.robot is None and self._search():
+            raise IkNodeError(self._search(), Reason.NO_LISTENER)
+        return super().require()
+
+
 class ArmsNode(QosLog, Node):
     """
     Takes ``~/goal_poses``, answers each goal once on ``~/answers``, and moves all arms in step.
@@ -57,7 +81,10 @@ class ArmsNode(QosLog, Node):
         self._arms: list[IkNode] = []
         self._seats: list[TeamSeat] = []
         self._models = TeamModels(self._seats, lambda: self._motion.beside)
-        self._slot: Slot[ArmsRobot] = Slot(lambda: self._description.complaint)
+        self._slot = ArmsSlot(lambda: self._description.complaint,
+                              lambda: self._search.complaint)
+        self._sought: ArmsRobot | None = None  # whose controllers are not found yet
+        self._search = ControllerSearch(self, self._on_controllers, lambda: self._motion.busy)
         self._known_joints: frozenset[str] | None = None
         self._active_flag = ActiveFlag(self)
         self._active_flag.is_set = True
@@ -86,16 +113,33 @@ class ArmsNode(QosLog, Node):
 
     def _take_model(self, tree: Tree) -> None:
         robot = make_arms(tree, self._options, self.get_logger())
+        arms_of(robot, self._options)  # which refuses what cannot be
+        if robot.supposed:
+            self._sought = robot
+            self._search.begin({name: robot.controllers[name] for name in robot.supposed})
+        else:
+            self._use(robot)
+
+    def _on_controllers(self, found: dict[str, str]) -> None:
+        try:
+            self._use(self._sought.with_controllers(found))
+        except IkNodeError as error:
+            self.get_logger().error(f'the arms cannot be made: {error}')
+
+    def _use(self, robot: ArmsRobot) -> None:
+        """Move this robot from now on."""
         for name in robot.controllers:
             self._output(name)
         self._slot.robot = robot
         self._motion.use(robot)
         if not self._arms:
             self._make_arms(robot)
-        self._known_joints = frozenset(joint.name for joint in tree.joints)
+        self._known_joints = frozenset(joint.name for joint in robot.tree.tree.joints)
         forget_garbage()
         for note in robot.tree.tree.notes:
             self.get_logger().warning(note)
+        for arm in arms_of(robot, self._options):
+            self.get_logger().info(f'the arm {arm}')
         self.get_logger().info(
             f'ready for {", ".join(map(quote, robot.tree.tip_links))} in '
             f'{quote(robot.tree.base_link)}: {robot.tree.n} joints of {len(robot.controllers)} '

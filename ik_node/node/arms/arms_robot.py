@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ik_node.base.errors import GoalError, ParameterError, Reason, TrajectoryError
+from ik_node.base.errors import GoalError, Reason, TrajectoryError
 from ik_node.base.text import quote
 from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.bodies.links import CHECK_OFF_TEXT
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree, make_tree
+from ik_node.model.arms import GivenArms, robot_arms
 from ik_node.model.description.urdf import Tree
 from ik_node.model.user_files.joint_limits_file import with_joint_limits
 from ik_node.motion import detour
@@ -67,6 +68,13 @@ class ArmsOptions(RobotOptions):
     motion: MotionOptions
     monitor: MonitorOptions
 
+    @property
+    def given_arms(self) -> GivenArms:
+        """Return what the parameters say of the arms; [''] is as good as nothing."""
+        return GivenArms(self.base_link, *(
+            tuple(filter(None, each)) for each in (
+                self.tip_links, self.arms, self.controllers, self.controller_joints)))
+
 
 WARM_UP_STEP = 1e-3  # rad or m
 
@@ -85,7 +93,9 @@ class ArmsRobot:
     tree: KinematicTree
     solver: TreeSolver  # with the collision model, if collisions are checked
     limits: MotionLimits
+    names: tuple[str, ...]  # of the arms, one for each tip
     controllers: dict[str, tuple[str, ...]]  # joints of each controller
+    supposed: dict[str, str]  # the controllers that nobody gave, and the names of their arms
     detour_time: float  # processor time (s) for the search of a detour
     max_points: int = 0  # of a trajectory that each controller takes; 0 = any number
     since: float = field(default_factory=monotonic)  # when it was made, monotonic clock (s)
@@ -103,6 +113,11 @@ class ArmsRobot:
     def with_collisions(self, collisions: CollisionModel) -> ArmsRobot:
         """Return the same with another collision model."""
         return replace(self, solver=self.solver.with_collisions(collisions))
+
+    def with_controllers(self, found: Mapping[str, str]) -> ArmsRobot:
+        """Return the same with the controllers that were found for those that are supposed."""
+        return replace(self, supposed={}, since=monotonic(), controllers={
+            found.get(name, name): joints for name, joints in self.controllers.items()})
 
     def owner_of(self, joint: str) -> str:
         """Return the controller of a joint."""
@@ -130,27 +145,17 @@ def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
     """Return what a robot description and the parameters make, with all kernels loaded."""
     require_max_points(options.controller_max_points)
     tree = with_joint_limits(tree, options.joint_limits_file)
-    arms = make_tree(tree, options.base_link, [name for name in options.tip_links if name])
-    controllers = checked_controllers(arms, _controllers(options))
+    found = robot_arms(tree, options.given_arms)
+    arms = make_tree(tree, found.base_link, found.tip_links)
+    controllers = checked_controllers(arms, found.controllers)
     limits = _limits(arms, options)
     collisions = _collisions(arms, options, logger)
     solver = TreeSolver(arms, collisions, deadline=options.deadline,
                         max_restarts=options.max_restarts)
-    robot = ArmsRobot(arms, solver, limits, controllers, options.detour_time,
-                      options.controller_max_points)
+    robot = ArmsRobot(arms, solver, limits, found.names, controllers, found.supposed,
+                      options.detour_time, options.controller_max_points)
     _warm_up(robot)
     return robot
-
-
-def _controllers(options: ArmsOptions) -> dict[str, list[str]]:
-    names = [name.rstrip('/') for name in options.controllers if name]
-    joints = [text.split() for text in options.controller_joints if text]
-    if not names or len(names) != len(joints) or len(set(names)) < len(names):
-        raise ParameterError(
-            f'controllers has {len(names)} names ({len(set(names))} different) and '
-            f'controller_joints {len(joints)} entries; give each controller once, and for each a '
-            'string of its joints with blanks between')
-    return dict(zip(names, joints))
 
 
 def _limits(arms: KinematicTree, options: ArmsOptions) -> MotionLimits:

@@ -401,20 +401,25 @@ IK_ARMS = (
     *MODEL_ROWS[:2],
     MESH_PATHS,
     _fixed('base_link', 'base_link',
-           description='link that poses refer to; empty: the root of the URDF'),
+           description='link that poses refer to; empty: found in the URDF'),
     Row('tip_links', (),
-        'links that are moved to the poses of a goal, in this order', live=False, strings=True,
+        'links that are moved to the poses of a goal, in this order; not set: found in the URDF, '
+        'by the names of the arms', live=False, strings=True,
         fills='tip_links'),
     Row('arms', (),
-        'names of the arms, for their own topics ~/<arm>/...; not set: by the names of tip_links '
-        "if each has a controller of its own; [''] = none: they move in step only",
+        'names of the arms, for their own topics ~/<arm>/...; not set: left and right or by what '
+        "differs in tip_links, if each has a controller of its own; [''] = none: they move in "
+        'step only',
         live=False, strings=True, fills='arms'),
     Row('controllers', (),
-        'controllers of the joints; trajectories go to <controller>/joint_trajectory',
+        'controllers of the joints; trajectories go to <controller>/joint_trajectory; where none '
+        'has a joint of an arm: the one that is up and moves just its joints, or '
+        '<arm>_arm_controller',
         live=False, strings=True,
         fills='controllers'),
     Row('controller_joints', (),
-        'for each of the controllers a string of its joints, with blanks between',
+        'for each of the controllers a string of its joints, with blanks between; not set: each '
+        'moves one arm, in turn',
         live=False, strings=True,
         fills='controller_joints'),
     _fixed('controller_max_points', 'controller_max_points',
@@ -471,6 +476,9 @@ SIM_CONTROLLER = (
     Row('fixed_joints', True,
         'publish joints outside the chain, too, which stand still; false where another controller '
         'moves them', live=False, fills='fixed_joints'),
+    Row('moved_joints', (),
+        'joints outside the chain that other controllers move, and publish', live=False,
+        strings=True, fills='moved_joints'),
     Row('physics', False,
         'simulate gravity, inertia and servos by MuJoCo (pip install mujoco), instead of '
         'following.lag, order and friction', live=False, fills='physics'),
