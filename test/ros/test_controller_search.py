@@ -68,8 +68,9 @@ def test_controllers_are_found_by_their_joints(graph):
     graph.start('both_arms_controller', LEFT + RIGHT)
     graph.search.begin(SOUGHT)
     graph.wait(lambda: 'both_arms_controller' in graph.search.complaint)
-    assert not graph.found and "'right_arm_controller' (right_1, right_2)" \
-        in graph.search.complaint and "'left_arm" not in graph.search.complaint
+    assert not graph.found and "up for right_1, right_2 (by its parameter joints, or by the " \
+        "name 'right_arm_controller')" in graph.search.complaint
+    assert "'left_arm" not in graph.search.complaint
     assert 'set controllers' in graph.search.complaint
     graph.start('r_traj', RIGHT)
     assert graph.wait(lambda: graph.found)
@@ -84,7 +85,7 @@ def test_a_controller_of_the_supposed_name_need_not_say_its_joints(graph):
     graph.start('right_arm_controller', LEFT[:1])
     graph.search.begin(SOUGHT)
     assert not graph.wait(lambda: graph.found, SETTLED_S)
-    assert "'right_arm_controller' (right_1, right_2); up: '/right_arm_controller' (left_1)" \
+    assert "name 'right_arm_controller'); up: '/right_arm_controller' (left_1); set" \
         in graph.search.complaint
     graph.search.begin({'left_arm_controller': LEFT})
     assert graph.wait(lambda: graph.found)

@@ -71,7 +71,7 @@ class ControllerSearch:
     """
     Looks for the controllers of joints, until there is one for each.
 
-    It is the one controller, among those that listen on ``<controller>/joint_trajectory``, whose
+    A controller is a node that listens on ``<its name>/joint_trajectory``.  It is the one whose
     parameter ``joints`` has just these joints; of several, the one that its manager calls active.
     Where there is none, it is the controller with the supposed name, if that does not say which
     joints it moves.
@@ -119,20 +119,15 @@ class ControllerSearch:
 
     def _joints_by_controller(self) -> dict[str, tuple[str, ...] | None]:
         """Return the joints of what takes trajectories; None = not known yet, () = not at all."""
-        nodes: dict[str, set[str]] = {}
-        for topic, kinds in self._node.get_topic_names_and_types():
-            if topic.endswith(TOPIC) and TYPE in kinds:
-                listening = map(node_of, self._node.get_subscriptions_info_by_topic(topic))
-                nodes[topic.removesuffix(TOPIC)] = {each for each in listening if '/_' not in each}
-        self._forget({each for listening in nodes.values() for each in listening})
-        up: dict[str, tuple[str, ...] | None] = {}
-        for controller, listening in nodes.items():
-            said = [self._joints_of(each) for each in listening]
-            up[controller] = next(filter(None, said), None if None in said else ())
-        return {controller: joints for controller, joints in up.items() if nodes[controller]}
+        up = [topic.removesuffix(TOPIC)
+              for topic, kinds in self._node.get_topic_names_and_types()
+              if topic.endswith(TOPIC) and TYPE in kinds and topic.removesuffix(TOPIC) in
+              map(node_of, self._node.get_subscriptions_info_by_topic(topic))]
+        self._forget({*up})
+        return {controller: self._joints_of(controller) for controller in up}
 
-    def _joints_of(self, node: str) -> tuple[str, ...] | None:
-        question = self._question(f'{node}/get_parameters', GetParameters,
+    def _joints_of(self, controller: str) -> tuple[str, ...] | None:
+        question = self._question(f'{controller}/get_parameters', GetParameters,
                                   GetParameters.Request(names=['joints']))
         if not question.over():
             return None
@@ -173,9 +168,9 @@ class ControllerSearch:
                 self._questions.pop(service).close()
 
     def _said(self, missing: list[str], up: Mapping[str, tuple[str, ...] | None]) -> str:
-        lacking = '; '.join(f'{quote(name)} ({", ".join(self._sought[name])})' for name in missing)
+        lacking = ' nor for '.join(f'{", ".join(self._sought[name])} (by its parameter joints, or '
+                                   f'by the name {quote(name)})' for name in missing)
         others = [f'{quote(name)} ({", ".join(joints)})' for name, joints in up.items() if joints]
-        return ('the arms wait for their controllers: none that moves just the same joints is '
-                f'up, nor one of this name, for {lacking}; '
+        return (f'the arms wait for their controllers: none is up for {lacking}; '
                 + (f'up: {listed(others)}; ' if others else '')
-                + 'set controllers if they have other joints')
+                + 'set controllers if they have other names or joints')
