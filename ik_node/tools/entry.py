@@ -27,7 +27,8 @@ LINE_CHARACTERS = 98
 NODE_DESCRIPTIONS = {
     'ik_node': 'Takes goal poses, solves inverse kinematics, and sends joint trajectories to a '
                'controller.',
-    'ik_arms': 'Takes the poses of several tips, such as both hands, and moves all arms in step.',
+    'ik_arms': 'Moves the arms of one robot, each by goals of its own, or all in step.  With '
+               '--simulate as its first argument it also starts a simulated controller for each.',
     'sim_controller': 'Simulates a joint_trajectory_controller and the arm that it moves.',
     'viewer': 'Shows the arm in the browser; the goal can be dragged there.',
     'handheld': 'Serves a page by which a phone or a headset moves the arm.',
@@ -56,7 +57,7 @@ def node_help(program: str, node: str, commands: Mapping[str, str] | None = None
         f'usage: {program} [--ros-args [-p NAME:=VALUE]... [--params-file FILE] '
         '[-r FROM:=TO]...]',
         *([f'       {program} COMMAND [ARGUMENT]...'] if commands else []),
-        '', NODE_DESCRIPTIONS[node], '']
+        '', fill(NODE_DESCRIPTIONS[node], LINE_CHARACTERS), '']
     if commands:
         width = max(map(len, commands))
         lines += [f'Commands; {program} COMMAND --help tells more:',
@@ -148,7 +149,14 @@ def ik_node() -> NoReturn:
               {name: program.__doc__ or '' for name, program in COMMAND_PROGRAMS.items()})
 
 
-ik_arms = _node('ik_arms', 'ik_arms', 'ik_node.node.arms.arms_node', 'Move several arms in step.')
+def ik_arms() -> NoReturn:
+    """Move several arms; with --simulate, simulated ones."""
+    simulate = sys.argv[1:2] == ['--simulate']
+    del sys.argv[1:1 + simulate]
+    _run_node('ik_arms', 'ik_arms', 'ik_node.tools.simulated_arms' if simulate
+              else 'ik_node.node.arms.arms_node')
+
+
 sim_controller = _node('sim_controller', 'sim_controller', 'ik_node.simulation.node',
                        'Run the simulated controller.')
 viewer = _node('ik_viewer', 'viewer', 'ik_node.ui.viewer.node', 'Show the arm in the browser.')

@@ -18,7 +18,8 @@ def arms(*names, controllers=None):
     """Return the arms of our two arms, by names and controllers."""
     controllers = controllers or {'one': LEFT, 'other': RIGHT}
     robot = SimpleNamespace(
-        tree=TREE, controllers=controllers, names=names or ('left', 'right'),
+        tree=TREE, controllers=controllers,
+        arms=SimpleNamespace(names=names or ('left', 'right')),
         owner_of=lambda joint: next(
             name for name, joints in controllers.items() if joint in joints))
     return arms_of(robot, SimpleNamespace(arms=names))

@@ -60,7 +60,7 @@ def arms_of(robot: ArmsRobot, options: ArmsOptions) -> list[Arm]:
     if options.arms and not named:
         return []
     arms = []
-    for tip, name in zip(robot.tree.tip_links, robot.names):
+    for tip, name in zip(robot.tree.tip_links, robot.arms.names):
         path = [joint for joint, _ in path_between(robot.tree.tree, robot.tree.base_link, tip)
                 if joint.name in robot.tree.joint_names]
         controller = robot.owner_of(path[-1].name)

@@ -72,10 +72,18 @@ class ArmsNode(QosLog, Node):
 
     A PoseArray has the poses of all tips, in the order of the parameter tip_links, and one stamp:
     so all that belongs together comes together.
+
+    Parameters
+    ----------
+    prepare : callable
+        Called with each robot and the options, before its controllers are looked for.
+
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prepare: Callable[[ArmsRobot, ArmsOptions], None]
+                 = lambda robot, options: None) -> None:
         super().__init__('ik_arms')
+        self._prepare = prepare
         self._values = declare(self, IK_ARMS, others=[row.name for row in IK_NODE])
         self._options = options_of(ArmsOptions, self._values, IK_ARMS)
         self._arms: list[IkNode] = []
@@ -114,9 +122,10 @@ class ArmsNode(QosLog, Node):
     def _take_model(self, tree: Tree) -> None:
         robot = make_arms(tree, self._options, self.get_logger())
         arms_of(robot, self._options)  # which refuses what cannot be
-        if robot.supposed:
+        self._prepare(robot, self._options)
+        if robot.arms.supposed:
             self._sought = robot
-            self._search.begin({name: robot.controllers[name] for name in robot.supposed})
+            self._search.begin({name: robot.controllers[name] for name in robot.arms.supposed})
         else:
             self._use(robot)
 

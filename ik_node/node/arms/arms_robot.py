@@ -18,7 +18,7 @@ from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.bodies.links import CHECK_OFF_TEXT
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree, make_tree
-from ik_node.model.arms import GivenArms, robot_arms
+from ik_node.model.arms import GivenArms, robot_arms, RobotArms
 from ik_node.model.description.urdf import Tree
 from ik_node.model.user_files.joint_limits_file import with_joint_limits
 from ik_node.motion import detour
@@ -93,12 +93,15 @@ class ArmsRobot:
     tree: KinematicTree
     solver: TreeSolver  # with the collision model, if collisions are checked
     limits: MotionLimits
-    names: tuple[str, ...]  # of the arms, one for each tip
-    controllers: dict[str, tuple[str, ...]]  # joints of each controller
-    supposed: dict[str, str]  # the controllers that nobody gave, and the names of their arms
+    arms: RobotArms
     detour_time: float  # processor time (s) for the search of a detour
     max_points: int = 0  # of a trajectory that each controller takes; 0 = any number
     since: float = field(default_factory=monotonic)  # when it was made, monotonic clock (s)
+
+    @property
+    def controllers(self) -> dict[str, tuple[str, ...]]:
+        """Return the joints of each controller."""
+        return self.arms.controllers
 
     @property
     def collisions(self) -> CollisionModel | None:
@@ -116,8 +119,8 @@ class ArmsRobot:
 
     def with_controllers(self, found: Mapping[str, str]) -> ArmsRobot:
         """Return the same with the controllers that were found for those that are supposed."""
-        return replace(self, supposed={}, since=monotonic(), controllers={
-            found.get(name, name): joints for name, joints in self.controllers.items()})
+        return replace(self, since=monotonic(), arms=self.arms._replace(supposed={}, controllers={
+            found.get(name, name): joints for name, joints in self.controllers.items()}))
 
     def owner_of(self, joint: str) -> str:
         """Return the controller of a joint."""
@@ -147,13 +150,13 @@ def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
     tree = with_joint_limits(tree, options.joint_limits_file)
     found = robot_arms(tree, options.given_arms)
     arms = make_tree(tree, found.base_link, found.tip_links)
-    controllers = checked_controllers(arms, found.controllers)
+    checked_controllers(arms, found.controllers)
     limits = _limits(arms, options)
     collisions = _collisions(arms, options, logger)
     solver = TreeSolver(arms, collisions, deadline=options.deadline,
                         max_restarts=options.max_restarts)
-    robot = ArmsRobot(arms, solver, limits, found.names, controllers, found.supposed,
-                      options.detour_time, options.controller_max_points)
+    robot = ArmsRobot(arms, solver, limits, found, options.detour_time,
+                      options.controller_max_points)
     _warm_up(robot)
     return robot
 

@@ -25,7 +25,7 @@ from ik_node.ros.middleware.handshake import ANSWER_TIMEOUT_S
 from ik_node.ros.middleware.qos import node_of
 
 LOOK_PERIOD_S = 0.2
-WARN_AFTER_S = 2.0  # from the beginning of a search; then once for each other result
+WARN_AFTER_S = 5.0  # from the beginning of a search; then once for each other result
 FRESH_S = 3.0       # after which a controller is asked again: it may be another one by then
 MAX_TRIES = 3       # of a request, before nothing is known
 TOPIC, TYPE = '/joint_trajectory', 'trajectory_msgs/msg/JointTrajectory'
@@ -109,7 +109,6 @@ class ControllerSearch:
             if not self._busy():
                 self._timer.cancel()
                 self.complaint = ''
-                self._forget(set())
                 self._found(found)
             return
         self.complaint = self._said(missing, up)
