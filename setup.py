@@ -29,6 +29,7 @@ setup(
         (f'share/{package_name}', ['package.xml']),
         (f'share/{package_name}/launch', glob('launch/*.launch.py')),
         (f'share/{package_name}/config', glob('config/*.*')),
+        (f'share/{package_name}/config/arms', glob('config/arms/*')),
         (f'share/{package_name}/config/robots', glob('config/robots/*')),
         (f'share/{package_name}/urdf', glob('urdf/*')),
         (f'share/{package_name}/examples', glob('examples/*')),

@@ -16,7 +16,13 @@ from pathlib import Path
 import re
 
 from ik_node.base.errors import Reason
-from ik_node.model.user_files.presets import preset_names, read_preset
+from ik_node.model.user_files.presets import (
+    arms_preset_names,
+    DescriptionSource,
+    preset_names,
+    read_arms_preset,
+    read_preset,
+)
 from ik_node.node.state.health_checks import Check, LEVEL_NAMES
 from ik_node.ros.messages.goal_kinds import GOAL_KINDS, goal_topics
 from ik_node.ros.parameters.tables import (
@@ -95,15 +101,23 @@ def with_robots(document: str) -> str:
     lines = ['| `robot:=` | arm | description | links | controller, and its driver |',
              '|---|---|---|---|---|']
     for preset in map(read_preset, preset_names()):
-        source = preset.description
-        package = f'[{source.package}]({source.source})' if source.package else 'this package'
-        if source.apt:
-            package += f', `ros-jazzy-{source.apt}`'
         controller = f'`{"/".join(filter(None, (preset.namespace, preset.controller)))}`: ' \
                      f'`{preset.driver}`' if preset.controller else ''
-        lines.append(f'| `{preset.name}` | {preset.title} | {package} | `{preset.base_link}`, '
-                     f'`{preset.tip_link}` | {controller} |')
-    return _between('robots', '\n'.join(lines), document)
+        lines.append(f'| `{preset.name}` | {preset.title} | {_package(preset.description)} | '
+                     f'`{preset.base_link}`, `{preset.tip_link}` | {controller} |')
+    arms = ['| `robot:=` | arms | description | base, and the tip of each arm | controllers, and '
+            'their driver |', '|---|---|---|---|---|']
+    for each in map(read_arms_preset, arms_preset_names()):
+        links = ', '.join(f'`{link}`' for link in (each.base_link, *each.arms.values()))
+        controllers = ', '.join(f'`{name}`' for name in each.controllers)
+        arms.append(f'| `{each.name}` | {each.title} | {_package(each.description)} | {links} | '
+                    f'{controllers}: `{each.driver}` |')
+    return _between('arms', '\n'.join(arms), _between('robots', '\n'.join(lines), document))
+
+
+def _package(source: DescriptionSource) -> str:
+    package = f'[{source.package}]({source.source})' if source.package else 'this package'
+    return package + (f', `ros-jazzy-{source.apt}`' if source.apt else '')
 
 
 def reasons_text() -> str:

@@ -35,7 +35,7 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
 from ik_node.model.user_files.named_poses import named_poses, PoseEntry, POSES_KEY
-from ik_node.model.user_files.presets import read_preset
+from ik_node.model.user_files.presets import read_arms_preset, read_preset
 from ik_node.motion.joint_path.taught_path import PATH_KEY, path_of
 from ik_node.motion.requests import SolveRequest
 from ik_node.replay.answered import answered
@@ -192,8 +192,10 @@ def test_parameter_files_in_the_documents(tmp_path):
             continue
         if 'robot' in yaml.safe_load(block.text):
             (tmp_path / 'preset.yaml').write_text(block.text)
-            for name, value in read_preset(tmp_path / 'preset.yaml').parameters.items():
-                check_value({row.name: row for row in TABLES['ik_node']}[name], value)
+            node, read = ('ik_arms', read_arms_preset) \
+                if 'arms' in yaml.safe_load(block.text)['robot'] else ('ik_node', read_preset)
+            for name, value in read(tmp_path / 'preset.yaml').parameters.items():
+                check_value({row.name: row for row in TABLES[node]}[name], value)
             continue
         if POSES_KEY in yaml.safe_load(block.text):
             filed = [PoseEntry(name, positions, block.document) for name, positions in
@@ -205,7 +207,9 @@ def test_parameter_files_in_the_documents(tmp_path):
                 load_urdf(ROOT / 'urdf/six_axis_arm.urdf').joint_names).names
             continue
         for node, content in yaml.safe_load(block.text).items():
-            rows = {row.name: row for row in TABLES[node.removeprefix('/**/')]}
+            name = node.removeprefix('/**/')  # that of an arm is a node as ik_node
+            rows = {row.name: row for row in
+                    TABLES['ik_node' if name.startswith('ik_arms/') else name]}
             for name, value in content['ros__parameters'].items():
                 check_value(rows[name], value)
 

@@ -157,6 +157,30 @@ def test_a_xacro_file(started, checkout, launch_file, name, executable):
         started(launch_file, urdf=file, rviz='false')
 
 
+def simulated_by(started):
+    """Return the names of the simulated controllers that would be started."""
+    actions, context = started
+    found = set()
+    for action in actions:
+        if isinstance(action, Node):
+            action._perform_substitutions(context)
+            found.add(action.node_name)
+    return {name for name in found if name.endswith(('_controller', '/left', '/right'))}
+
+
+def test_the_controllers_of_arms(started):
+    """Of those that are found, of the parameter file, or of the preset."""
+    urdf = ROOT / 'urdf/two_arms.urdf'
+    assert simulated_by(started('arms.launch.py', rviz='false')) == {
+        '/left_controller', '/right_controller'}
+    assert simulated_by(started('arms.launch.py', urdf=urdf, rviz='false')) == {
+        '/left_arm_controller', '/right_arm_controller'}
+    assert simulated_by(started('arms.launch.py', robot='baxter', rviz='false',
+                                simulate='false')) == set()
+    with pytest.raises(RuntimeError, match='six_axis_arm.urdf: no two arms of 5 to 7 joints'):
+        started('arms.launch.py', urdf=ROOT / 'urdf/six_axis_arm.urdf', rviz='false')
+
+
 def test_arguments_win_over_the_preset(started, mine, tmp_path):
     """Links, controller, namespace, description and a parameter file of one's own."""
     limits = tmp_path / 'limits.yaml'

@@ -9,9 +9,10 @@ All of it is found in the URDF where nobody says otherwise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os.path import commonprefix
 import re
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ik_node.base.errors import ChainError, ParameterError
@@ -39,6 +40,13 @@ class GivenArms(NamedTuple):
     controllers: Sequence[str] = ()
     # For each controller its joints with blanks between; empty: each moves one arm, in turn.
     controller_joints: Sequence[str] = ()
+
+
+def given_arms(parameters: Mapping[str, Any]) -> GivenArms:
+    """Return what parameters of ik_arms say of the arms; [''] is as good as nothing."""
+    return GivenArms(parameters.get('base_link') or '', *(
+        tuple(filter(None, parameters.get(name) or ()))
+        for name in ('tip_links', 'arms', 'controllers', 'controller_joints')))
 
 
 class RobotArms(NamedTuple):
@@ -86,11 +94,18 @@ def robot_arms(tree: Tree, given: GivenArms = GivenArms()) -> RobotArms:
                      controllers, supposed)
 
 
-def simulated(tree: Tree, arms: RobotArms) -> dict[str, dict[str, Any]]:
+def simulated(tree: Tree, arms: RobotArms,
+              home: Mapping[str, float] = MappingProxyType({})) -> dict[str, dict[str, Any]]:
     """
     Return the parameters of a sim_controller for each controller of a robot.
 
     The first one publishes the joints that none of them moves, too: they stand still.
+
+    Parameters
+    ----------
+    home : mapping
+        Where the joints are at the start, rad or m, by name; without one that has all joints of
+        a controller, these begin amid their ranges.
 
     Raises
     ------
@@ -111,6 +126,9 @@ def simulated(tree: Tree, arms: RobotArms) -> dict[str, dict[str, Any]]:
                                  f'be simulated: {", ".join(map(quote, names))}')
         parameters[controller] = {'base_link': base, 'tip_link': tip,
                                   'fixed_joints': not parameters}
+        if {*names} <= home.keys():
+            parameters[controller]['initial_positions'] = [
+                home[name] for name in _moving(tree, base, tip)]
     moved = [name for names in [*arms.controllers.values()][1:] for name in names]
     if moved:
         next(iter(parameters.values()))['moved_joints'] = moved

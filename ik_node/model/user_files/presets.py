@@ -22,6 +22,13 @@ Presets of arms: YAML files that name what a user would have to look up.
       parameters: {motion.velocity_scale: 0.2}
 
 The presets of this package are in ``config/robots``; a file of one's own has the same form.
+Those of robots with several arms are in ``config/arms``, with other fields in place of tip_link,
+controller and namespace:
+
+.. code-block:: yaml
+
+      arms: {left: left_tool, right: right_tool}  # the tips, by the names of the arms
+      controllers: {left_controller: [left_joint_1, left_joint_2]}  # all that move a tip
 
 The robot description that a preset names.
 
@@ -53,10 +60,11 @@ from ik_node.model.description.file_paths import (
 from ik_node.model.description.xacro_file import urdf_text
 from ik_node.model.user_files.plain_yaml import read_plain_yaml
 
-PRESET_FOLDER = 'config/robots'
+PRESET_FOLDER, ARMS_FOLDER = 'config/robots', 'config/arms'
 PRESET_SUFFIX = '.yaml'
 MAX_PRESET_BYTES = 2**20
-TEXT_FIELDS = ('title', 'base_link', 'tip_link', 'controller', 'namespace', 'driver')
+TEXT_FIELDS = ('title', 'base_link', 'driver')
+ARM_FIELDS = ('tip_link', 'controller', 'namespace')
 FILE_FIELDS = ('package', 'file', 'apt', 'source')
 # The period of the vendor's controller, and a low speed to begin with.
 REAL_ONLY = ('controller_period', 'motion.velocity_scale')
@@ -74,27 +82,32 @@ class DescriptionSource:
 
 
 @dataclass(frozen=True)
-class Preset:
-    """A preset of an arm."""
+class RobotPreset:
+    """What presets of one arm and of several arms have."""
 
     name: str   # name of the file without its suffix
     path: Path  # the file
     title: str  # maker and model
     description: DescriptionSource
-    # base_link, tip_link: first and last link of the arm; empty: found in the URDF
-    base_link: str
-    tip_link: str
-    # Controller of the vendor's driver that takes trajectories; empty: there is none.
-    controller: str
-    namespace: str              # namespace in which the vendor's driver starts its nodes
+    base_link: str              # first link of the arm or the arms; empty: found in the URDF
     driver: str                 # the command that starts the vendor's driver; empty: there is none
     home: dict[str, float]      # joint positions by name, rad or m
-    parameters: dict[str, Any]  # parameters of ik_node by name: limits and speed
+    parameters: dict[str, Any]  # parameters of the node by name: limits and speed
 
     def parameters_for(self, simulated: bool) -> dict[str, Any]:
         """Return the parameters of ik_node; a simulated arm has no need of REAL_ONLY."""
         return {name: value for name, value in self.parameters.items()
                 if not (simulated and name in REAL_ONLY)}
+
+
+@dataclass(frozen=True)
+class Preset(RobotPreset):
+    """A preset of an arm."""
+
+    tip_link: str  # last link of the arm; empty: found in the URDF
+    # Controller of the vendor's driver that takes trajectories; empty: there is none.
+    controller: str
+    namespace: str  # namespace in which the vendor's driver starts its nodes
 
     @property
     def controller_period(self) -> float:
@@ -138,9 +151,46 @@ class Preset:
         return positions.tolist()
 
 
+@dataclass(frozen=True)
+class ArmsPreset(RobotPreset):
+    """A preset of a robot with several arms."""
+
+    arms: dict[str, str]                     # the tips, by the names of the arms
+    controllers: dict[str, tuple[str, ...]]  # the joints of each, those of all tips
+
+    def node_parameters(self, simulated: bool) -> dict[str, dict[str, Any]]:
+        """Return the parameters of ik_arms and of the node of each arm, by node, as in a file."""
+        nodes = {'/**/ik_arms': {
+            **self.parameters_for(simulated), 'base_link': self.base_link,
+            'arms': [*self.arms], 'tip_links': [*self.arms.values()],
+            'controllers': [*self.controllers],
+            'controller_joints': [' '.join(joints) for joints in self.controllers.values()]}}
+        for arm, joints in zip(self.arms, self.controllers.values()):
+            nodes[f'/**/ik_arms/{arm}'] = {'solver.preferred_positions': self.home_at(joints)}
+        return {node: {'ros__parameters': values} for node, values in nodes.items()}
+
+    def home_at(self, joints: Sequence[str]) -> list[float]:
+        """Return the home positions of joints, rad or m."""
+        return [self.home[joint] for joint in joints]
+
+
 def preset_names() -> list[str]:
     """Return the names of the presets of this package, sorted."""
-    return sorted(path.stem for path in _folder().glob(f'*{PRESET_SUFFIX}'))
+    return _names_in(PRESET_FOLDER)
+
+
+def arms_preset_names() -> list[str]:
+    """Return the names of the presets of robots with several arms, sorted."""
+    return _names_in(ARMS_FOLDER)
+
+
+def _names_in(folder: str) -> list[str]:
+    return sorted(path.stem for path in _path(folder).glob(f'*{PRESET_SUFFIX}'))
+
+
+def _path(folder: str) -> Path:
+    one = 'six_axis_arm' if folder == PRESET_FOLDER else 'baxter'
+    return share_file(f'{folder}/{one}{PRESET_SUFFIX}').parent
 
 
 def read_preset(name: str | Path) -> Preset:
@@ -158,25 +208,51 @@ def read_preset(name: str | Path) -> Preset:
         If there is no such preset, or the file cannot be used.
 
     """
+    what, path, fields = _read(name, PRESET_FOLDER)
+    return Preset(**_common(path, what, fields, ARM_FIELDS), **{
+        field: _text(what, field, fields.get(field)) for field in ARM_FIELDS})
+
+
+def read_arms_preset(name: str | Path) -> ArmsPreset:
+    """
+    Read a preset of a robot with several arms; arguments and errors as :func:`read_preset`.
+
+    The first controllers are those of the arms, in their order; home has every joint.
+    """
+    what, path, fields = _read(name, ARMS_FOLDER)
+    common = _common(path, what, fields, ('arms', 'controllers'))
+    arms = {arm: _text(what, f'the tip of {arm}', tip)
+            for arm, tip in _mapping(what, 'arms', fields.get('arms')).items()}
+    controllers = {}
+    for controller, joints in _mapping(what, 'controllers', fields.get('controllers')).items():
+        if not isinstance(joints, list) or not all(joint in common['home'] for joint in joints):
+            raise ParameterError(f'{what}: the controller {quote(controller)} has '
+                                 f'{shown(joints, 80)}; give a list of joints that home has')
+        controllers[controller] = tuple(joints)
+    if not 2 <= len(arms) <= len(controllers):
+        raise ParameterError(f'{what} has {len(arms)} arms and {len(controllers)} controllers; '
+                             'it needs two arms at least, and a controller for each')
+    return ArmsPreset(**common, arms=arms, controllers=controllers)
+
+
+def _read(name: str | Path, folder: str) -> tuple[str, Path, dict[Any, Any]]:
+    """Return what is read, for sentences, its path and its fields."""
     path = Path(os.path.expanduser(name))  # leaves ~UNKNOWN_USER as it is
     if path.suffix not in ('.yaml', '.yml'):
-        if str(name) not in preset_names():
+        if str(name) not in _names_in(folder):
             raise ParameterError(
-                f'there is no preset {quote(name)}; there are {", ".join(preset_names())}, or '
+                f'there is no preset {quote(name)}; there are {", ".join(_names_in(folder))}, or '
                 'give the path of a YAML file of your own')
-        path = _folder() / f'{name}{PRESET_SUFFIX}'
+        path = _path(folder) / f'{name}{PRESET_SUFFIX}'
     what = f'the preset {quote(path, 300)}'
     data = read_limited(path, what, MAX_PRESET_BYTES)
-    return _preset(path, what, read_plain_yaml(data, what, 'robot', 'fields to values'))
+    return what, path, read_plain_yaml(data, what, 'robot', 'fields to values')
 
 
-def _folder() -> Path:
-    return share_file(f'{PRESET_FOLDER}/six_axis_arm{PRESET_SUFFIX}').parent
-
-
-def _preset(path: Path, what: str, fields: dict[Any, Any]) -> Preset:
-    known = {*TEXT_FIELDS, 'description', 'home', 'parameters'}
-    _only_known(what, fields, known)
+def _common(path: Path, what: str, fields: dict[Any, Any],
+            others: Sequence[str]) -> dict[str, Any]:
+    """Return the fields of a RobotPreset; there may be those others, too."""
+    _only_known(what, fields, {*TEXT_FIELDS, *others, 'description', 'home', 'parameters'})
     source = _mapping(what, 'description', fields.get('description'))
     _only_known(f'description of {what}', source, {*FILE_FIELDS, 'xacro_arguments'})
     arguments = _mapping(what, 'xacro_arguments', source.get('xacro_arguments'))
@@ -196,12 +272,10 @@ def _preset(path: Path, what: str, fields: dict[Any, Any]) -> Preset:
     files = {name: _text(what, name, source.get(name)) for name in FILE_FIELDS}
     if not files['file']:
         raise ParameterError(f'{what}: description has no file; name the .urdf or .xacro file')
-    return Preset(
-        path.stem, path, description=DescriptionSource(
-            **files, xacro_arguments={
-                name: _argument(what, name, value) for name, value in arguments.items()}),
-        home={name: float(position) for name, position in home.items()}, parameters=parameters,
-        **texts)
+    source_of = DescriptionSource(**files, xacro_arguments={
+        name: _argument(what, name, value) for name, value in arguments.items()})
+    return {'name': path.stem, 'path': path, 'description': source_of, 'parameters': parameters,
+            'home': {name: float(position) for name, position in home.items()}, **texts}
 
 
 def _argument(what: str, name: str, value: object) -> str:
@@ -235,13 +309,13 @@ def _text(what: str, name: str, value: object) -> str:
     return value
 
 
-def description_file(preset: Preset, folders: Sequence[str | Path] = ()) -> Path:
+def description_file(preset: RobotPreset, folders: Sequence[str | Path] = ()) -> Path:
     """
     Return the .urdf or .xacro file of a preset.
 
     Parameters
     ----------
-    preset : Preset
+    preset : RobotPreset
     folders : sequence of paths
         Folders that have the package of the description; they are searched first.
 
@@ -272,7 +346,7 @@ def description_file(preset: Preset, folders: Sequence[str | Path] = ()) -> Path
     return file
 
 
-def description_text(preset: Preset, folders: Sequence[str | Path] = ()) -> str:
+def description_text(preset: RobotPreset, folders: Sequence[str | Path] = ()) -> str:
     """
     Return the URDF text of a preset; a .xacro file is expanded.
 
@@ -290,7 +364,7 @@ def description_text(preset: Preset, folders: Sequence[str | Path] = ()) -> str:
     return urdf_text(description_file(preset, folders), preset.description.xacro_arguments)
 
 
-def _how_to_get(preset: Preset) -> str:
+def _how_to_get(preset: RobotPreset) -> str:
     source = preset.description
     ways = []
     if source.apt:

@@ -18,7 +18,7 @@ from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.bodies.links import CHECK_OFF_TEXT
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree, make_tree
-from ik_node.model.arms import GivenArms, robot_arms, RobotArms
+from ik_node.model.arms import given_arms, robot_arms, RobotArms
 from ik_node.model.description.urdf import Tree
 from ik_node.model.user_files.joint_limits_file import with_joint_limits
 from ik_node.motion import detour
@@ -67,13 +67,6 @@ class ArmsOptions(RobotOptions):
     max_goal_age: float
     motion: MotionOptions
     monitor: MonitorOptions
-
-    @property
-    def given_arms(self) -> GivenArms:
-        """Return what the parameters say of the arms; [''] is as good as nothing."""
-        return GivenArms(self.base_link, *(
-            tuple(filter(None, each)) for each in (
-                self.tip_links, self.arms, self.controllers, self.controller_joints)))
 
 
 WARM_UP_STEP = 1e-3  # rad or m
@@ -148,7 +141,7 @@ def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
     """Return what a robot description and the parameters make, with all kernels loaded."""
     require_max_points(options.controller_max_points)
     tree = with_joint_limits(tree, options.joint_limits_file)
-    found = robot_arms(tree, options.given_arms)
+    found = robot_arms(tree, given_arms(vars(options)))
     arms = make_tree(tree, found.base_link, found.tip_links)
     checked_controllers(arms, found.controllers)
     limits = _limits(arms, options)
