@@ -16,7 +16,16 @@ from ik_node.node.arms.arms_robot import ArmsOptions, ArmsRobot
 from ik_node.ros.middleware.process import run
 
 END_TIMEOUT_S = 5.0  # from SIGINT until a process is killed
-PROGRAM = 'from ik_node.tools.entry import sim_controller; sim_controller()'
+# Its input ends with this process, even if that is killed.
+PROGRAM = '''
+import os, signal, sys, threading
+def follow():
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=follow, daemon=True).start()
+from ik_node.tools.entry import sim_controller
+sim_controller()
+'''
 SHARED_NAMES = 'joint_states', 'robot_description'
 
 
@@ -52,7 +61,8 @@ class SimulatedArmsNode(ArmsNode):
                 arguments += ['-p', f'{parameter}:={json.dumps(value)}']
             for old, new in remaps.items():
                 arguments += ['-r', f'{old}:={new}']
-            self._processes.append(subprocess.Popen([sys.executable, '-c', PROGRAM, *arguments]))
+            self._processes.append(subprocess.Popen([sys.executable, '-c', PROGRAM, *arguments],
+                                                    stdin=subprocess.PIPE))
 
     def _end(self) -> None:
         for process in self._processes:

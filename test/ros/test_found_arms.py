@@ -3,7 +3,6 @@
 """ik_arms from a URDF alone: Baxter's arms are found, and so are their controllers."""
 
 from contextlib import ExitStack
-from pathlib import Path
 
 from arms_rig import ArmsProbe
 from harness import COLD_START, Probe, process
@@ -17,7 +16,6 @@ from ik_node.model.arms import robot_arms, simulated
 from ik_node.model.description.urdf import read_urdf
 from ik_node.ros.middleware.handshake import greet
 
-SIMULATE = "import sys; sys.argv.insert(1, '--simulate')\n"
 BAXTER = robots.REAL / 'baxter_description/urdf/baxter.urdf'
 TREE = read_urdf(BAXTER)
 ARMS = robot_arms(TREE)
@@ -115,28 +113,3 @@ def test_both_reach_their_goals_in_step(baxter):
     reached = BOTH.fk(BOTH.positions(positions(baxter)))
     for tip, T in BOTH.fk(goal).items():
         assert np.abs(T - reached[tip]).max() < 1e-3
-
-
-def children(pid):
-    """Return the processes that a process has started."""
-    return [Path(f'/proc/{child}') for task in Path(f'/proc/{pid}/task').iterdir()
-            for child in (task / 'children').read_text().split()]
-
-
-def test_simulated_controllers_come_and_go_with_the_arms(tmp_path):
-    """``ik_node arms --simulate``: of the given controllers, and of those that are supposed."""
-    probe = ArmsProbe([])
-    with ExitStack() as stack:
-        stack.callback(probe.destroy_node)
-        node = stack.enter_context(process('ik_arms', tmp_path, {
-            'urdf_file': robots.OWN / 'two_arms.urdf', 'controllers': '[lift]',
-            'controller_joints': '[torso_joint]'}, script=SIMULATE))
-        probe.wait(lambda: "ready for 'left_" in node.output, COLD_START)
-        simulated_by = children(node.pid)
-        assert len(simulated_by) == 3
-        for sentence in ("'left': 'torso' -> 'left_flange', 6 joints of left_arm_controller",
-                         "[lift]: simulates 'torso_joint' at",
-                         "in 'base_link': 13 joints of 3 controllers"):
-            assert sentence in node.output
-        probe.wait(lambda: {'torso_joint', 'left_elbow', 'right_elbow'} <= positions(probe).keys())
-    assert not any(each.exists() for each in simulated_by)
