@@ -15,7 +15,7 @@ from ik_node.ros.middleware.handshake import greet
 
 CONFIG = ROOT / 'config/two_arms.yaml'
 URDF = ROOT / 'urdf/two_arms.urdf'
-# Base and tip of each simulated controller, as in launch/arms.launch.py.
+# Base and tip of the joints of each controller in config/two_arms.yaml.
 SIMULATED = {'left_controller': ('base_link', 'left_tool'),
              'right_controller': ('torso', 'right_tool')}
 READY = both(pan=0.1, lift=0.6, elbow=-1.2, pitch=0.3)

@@ -5,7 +5,7 @@
 from contextlib import ExitStack
 
 from arms_rig import ArmsProbe
-from harness import COLD_START, Probe, process
+from harness import ARM, COLD_START, Probe, process
 import numpy as np
 import pytest
 import robots
@@ -21,6 +21,7 @@ TREE = read_urdf(BAXTER)
 ARMS = robot_arms(TREE)
 BOTH = make_tree(TREE, 'base', ('left_gripper', 'right_gripper'))
 TURN = 0.2  # rad, of each joint
+PATIENT = {'state.timeout': 5.0}  # nothing here is about joint states that are late
 
 
 @pytest.fixture(scope='module')
@@ -35,7 +36,7 @@ def baxter(tmp_path_factory):
     with ExitStack() as stack:
         stack.callback(probe.destroy_node)
         probe.node = stack.enter_context(process(
-            'ik_arms', folder, {'urdf_file': BAXTER, 'motion.velocity_scale': 1.0}))
+            'ik_arms', folder, {'urdf_file': BAXTER, 'motion.velocity_scale': 1.0, **PATIENT}))
         assert greet(probe, '/ik_arms', COLD_START, probe.poses)
         probe.wait(lambda: 'the arms wait for their controllers' in probe.node.output, 60.0)
         refused = probe.final(probe.send_poses(2 * [np.eye(4)], 'base'))
@@ -113,3 +114,12 @@ def test_both_reach_their_goals_in_step(baxter):
     reached = BOTH.fk(BOTH.positions(positions(baxter)))
     for tip, T in BOTH.fk(goal).items():
         assert np.abs(T - reached[tip]).max() < 1e-3
+
+
+def test_a_robot_with_one_arm_is_refused(tmp_path):
+    """One sentence, with what there is; exit code 1."""
+    with process('ik_arms', tmp_path, {'urdf_file': ARM}) as node:
+        assert node.wait(60.0) == 1
+        assert 'no two arms of 5 to 7 joints on one link were found; name the tips of the arms ' \
+            "by tip_links, or move the one arm by ik_node; chains in the URDF: 'base_link' -> " \
+            "'tool0' (6 joints)" in node.output

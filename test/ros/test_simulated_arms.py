@@ -10,7 +10,7 @@ from arms_rig import ArmsProbe
 from harness import COLD_START, Probe, process
 import numpy as np
 import robots
-from test_found_arms import positions
+from test_found_arms import PATIENT, positions
 import yaml
 
 HOME = [0.3, 0.4, -0.9, 0.1, 0.5, 0.2]
@@ -47,7 +47,7 @@ def test_simulated_controllers_and_settings_of_one_arm(tmp_path):
         stack.callback(probe.destroy_node)
         stack.callback(left.destroy_node)
         node = stack.enter_context(process(
-            'ik_arms', tmp_path, {'urdf_file': robots.OWN / 'two_arms.urdf'},
+            'ik_arms', tmp_path, {'urdf_file': robots.OWN / 'two_arms.urdf', **PATIENT},
             arguments=['--params-file', str(settings)], script=SIMULATE))
         probe.wait(lambda: "ready for 'left_" in node.output, COLD_START)
         simulated_by = children(node.pid)
