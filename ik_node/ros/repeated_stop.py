@@ -66,6 +66,7 @@ class RepeatedStop:
         self._target = target
         self._search_time = search_time
         self._post = post
+        self._node = node
         self._halts = node.create_publisher(Empty, f'{target}/halt', BEST_EFFORT_QOS)
         self.client = node.create_client(Trigger, f'{target}/stop')  # of ``~/stop``
         self.count = 0  # how many stops were begun
@@ -108,6 +109,12 @@ class RepeatedStop:
         """Give a stop up; it may be answered already."""
         with self._lock:
             self._remove(stop)
+
+    def destroy(self) -> None:
+        """Leave the ROS graph; stops that are open are not answered."""
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._halts)
+        self._node.destroy_client(self.client)
 
     def _repeat(self) -> None:
         if self._open:

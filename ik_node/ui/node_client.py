@@ -14,7 +14,6 @@ from geometry_msgs.msg import PointStamped, PoseStamped
 import numpy as np
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
-from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.task import Future
@@ -31,6 +30,8 @@ from ik_node.ros.repeated_stop import RepeatedStop
 SERVICE_TIMEOUT_S = 10.0
 REFRESH_PERIOD_S = 1.0  # somebody else may set parameters, too
 GOAL_DEPTH = 10  # depth of the publishers of goals
+SERVICES = {'plan': Trigger, 'list_postures': Trigger, 'home': Trigger, 'pause': SetBool,
+            'set_parameters_atomically': SetParametersAtomically}
 
 Answer = Callable[[bool, str], None]
 
@@ -75,16 +76,18 @@ class Commands:
                                         GOAL_DEPTH if name.startswith('goal_') else 1)
             for name, kind in goal_topics(in_ui_only=True).items()
             if only is None or name in only}
-        self._triggers = {name: node.create_client(Trigger, f'{target}/{name}')
-                          for name in ('plan', 'list_postures', 'home')
-                          if only is None or name in only}
+        self._clients = {name: node.create_client(kind, f'{target}/{name}')
+                         for name, kind in SERVICES.items() if only is None or name in only}
         self._stop = RepeatedStop(node, target)
         self._streamed = -inf  # monotonic time (s) of the last pose of a stream
-        if only is not None:
-            return
-        self._pauser = node.create_client(SetBool, f'{target}/pause')
-        self._setter = node.create_client(SetParametersAtomically,
-                                          f'{target}/set_parameters_atomically')
+
+    def destroy(self) -> None:
+        """Leave the ROS graph; what is still asked is not answered."""
+        for publisher in self._publishers.values():
+            self._node.destroy_publisher(publisher)
+        for client in self._clients.values():
+            self._node.destroy_client(client)
+        self._stop.destroy()
 
     # ---- goals and previews -------------------------------------------------
 
@@ -158,7 +161,7 @@ class Commands:
 
     def pause(self, rest: bool, answer: Answer | None = None) -> None:
         """Bring the arm to rest on its path, or let it go on."""
-        self._call(self._pauser, 'pause', SetBool.Request(data=rest),
+        self._call('pause', SetBool.Request(data=rest),
                    _said, answer or self._say)
 
     def set(self, values: Mapping[str, Any], answer: Answer | None = None) -> None:
@@ -166,7 +169,7 @@ class Commands:
         request = SetParametersAtomically.Request(parameters=[
             Parameter(name, value=value).to_parameter_msg() for name, value in values.items()])
         words = ', '.join(f'{name} is {value}' for name, value in values.items())
-        self._call(self._setter, 'set_parameters_atomically', request,
+        self._call('set_parameters_atomically', request,
                    lambda response: (response.result.successful, response.result.reason or words),
                    answer or self._say)
 
@@ -176,11 +179,12 @@ class Commands:
                  answer)
 
     def _trigger(self, name: str, answer: Answer | None) -> None:
-        self._call(self._triggers[name], name, Trigger.Request(), _said, answer or self._say)
+        self._call(name, Trigger.Request(), _said, answer or self._say)
 
-    def _call(self, client: Client, name: str, request: Any,
-              read: Callable[[Any], tuple[bool, str]], answer: Answer) -> None:
+    def _call(self, name: str, request: Any, read: Callable[[Any], tuple[bool, str]],
+              answer: Answer) -> None:
         """Call a service; there is exactly one answer, after SERVICE_TIMEOUT_S at the latest."""
+        client = self._clients[name]
         if not client.service_is_ready():
             answer(False, f'nobody offers {self._target}/{name}; is {self._target} running, in '
                    'this ROS_DOMAIN_ID and namespace?')

@@ -46,8 +46,8 @@ def hand(shared_system):
                                      'stream')) \
                 and 'preview' not in what.topic_name:
             shared_system.wait(what.get_subscription_count, what=what.topic_name)
-    for client in (made.commands._setter, made.commands._triggers['home']):
-        assert client.wait_for_service(15.0)
+    for name in ('set_parameters_atomically', 'home'):
+        assert made.commands._clients[name].wait_for_service(15.0)
     return made
 
 
@@ -194,7 +194,7 @@ def test_a_service_that_does_not_answer(probe, monkeypatch):
     other = Node('asleep', start_parameter_services=False)
     other.create_service(Trigger, 'asleep/plan', lambda _request, response: response)
     hand = Hand(probe, 'asleep')
-    assert hand.commands._triggers['plan'].wait_for_service(10.0)
+    assert hand.commands._clients['plan'].wait_for_service(10.0)
     hand.commands.plan()
     assert hand.answer() == (False, 'asleep/plan did not answer within 0.5 s')
     rclpy.spin_once(other, timeout_sec=5.0)
