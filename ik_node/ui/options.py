@@ -35,6 +35,7 @@ class HandheldOptions:
     """The fields that the rows of ``ros.parameters.HANDHELD_NODE`` fill, and are described in."""
 
     ik_node: str
+    arms: tuple[str, ...]
     host: str
     port: int
     tls: bool

@@ -57,11 +57,11 @@ class ArmsProbe(Probe):
 
 
 @contextmanager
-def running(folder, node=None, sims=SIMULATED, script='', **sim):
+def running(folder, node=None, sims=SIMULATED, script='', config=CONFIG, **sim):
     """Run ik_arms, after a script, and the controllers; yield the probe."""
     with _arms_probe(sims) as probe, process(
             'ik_arms', folder, {'urdf_file': URDF, 'motion.velocity_scale': 1.0, **(node or {})},
-            arguments=['--params-file', str(CONFIG)], script=script) as probe.node:
+            arguments=['--params-file', str(config)], script=script) as probe.node:
         with controllers(folder, sims, **sim):
             assert greet(probe, '/ik_arms', COLD_START, probe.poses)
             probe.wait(lambda: 'ready for' in probe.node.output, COLD_START, 'the robot')

@@ -34,9 +34,10 @@ def test_files_follow_from_the_table(monkeypatch):
         for kind in GOAL_KINDS:
             assert f'| `~/goal_{kind.name}` in | ' in text and kind.description in text
     for kind in GOAL_KINDS:
-        # Of the ik_node, of the viewer, of the handle in RViz; of ik_handheld, which streams.
-        assert policy.count(f'/goal_{kind.name}<') == (3 if kind.in_ui else 1) + kind.streamed, \
-            kind.name
+        # Of the ik_node, of the viewer, of the handle in RViz; of ik_handheld, which streams to
+        # one arm or to two.
+        assert policy.count(f'/goal_{kind.name}<') == (
+            3 if kind.in_ui else 1) + 3 * kind.streamed, kind.name
         assert policy.count(f'/preview_{kind.name}<') == (3 if kind.preview else 0), kind.name
 
 

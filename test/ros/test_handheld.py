@@ -29,29 +29,33 @@ LEFT = np.array([-1.0, 0.0, 0.0])  # of the user, in the axes of WebXR
 
 
 class Headset:
-    """A program that talks to the node as the page in a headset does."""
+    """A program that talks to the node as the page in a headset does, of one arm."""
 
-    def __init__(self, probe, place):
+    def __init__(self, probe, place, arm=None):
         self.socket = connect(place, open_timeout=20.0)
-        self._probe = probe
+        self.probe = probe
+        self.arm = arm  # its name, if there are several
         self.position, self.R = np.array([0.0, 1.5, -0.4]), np.eye(3)
-        self.state = json.loads(self.socket.recv(timeout=20.0))
+        self.state = {}
+        probe.wait(lambda: self.look(), what='what the page shows')
 
     def sample(self, held, **changes):
         """Send where the hand is."""
         self.say(type='sample', time=monotonic(), position=self.position.tolist(),
                  orientation=pin.Quaternion(self.R).coeffs().tolist(),
-                 **{'held': held, 'tracked': True, **changes})
+                 **{'held': held, 'tracked': True, **({'arm': self.arm} if self.arm else {}),
+                    **changes})
 
     def say(self, **message):
         """Send a message."""
         self.socket.send(json.dumps(message))
 
     def look(self):
-        """Receive what the page would show by now."""
+        """Receive what the page would show of the arm by now."""
         try:
             while True:
-                self.state = json.loads(self.socket.recv(timeout=0.0))
+                arms = json.loads(self.socket.recv(timeout=0.0))['arms']
+                self.state = arms.get(self.arm or next(iter(arms), ''), {})
         except TimeoutError:
             return self.state
 
@@ -64,7 +68,7 @@ class Headset:
                 self.R = pin.exp3(pin.log3(R) / count) @ self.R
             self.sample(held)
             while monotonic() < end:
-                self._probe.spin_once(max(0.0, end - monotonic()))
+                self.probe.spin_once(max(0.0, end - monotonic()))
 
     def wait(self, condition, what, held=None):
         """Wait until what is shown meets a condition; meanwhile frames go on, if held or not."""
@@ -74,7 +78,7 @@ class Headset:
             return condition(self.look())
 
         try:
-            self._probe.wait(met, 15.0, what)
+            self.probe.wait(met, 15.0, what)
         except AssertionError as error:
             raise AssertionError(f'{error}; shown was {self.state}') from None
 
@@ -315,13 +319,14 @@ async def talk_over_tls(place, context, token, wrong):
     while another writes to it.
     """
     async with connect_async(f'{place}?token={token}', ssl=context) as page:
-        while 'no pose of the tip has come' not in json.loads(await page.recv())['refusal']:
+        while 'no pose of the tip has come from nobody' not in await page.recv():
             pass  # before the press
         for held in (False, True):
             await page.send(json.dumps({
                 'type': 'sample', 'time': monotonic(), 'position': [0.0] * 3,
                 'orientation': [0.0, 0.0, 0.0, 1.0], 'held': held, 'tracked': True}))
-        while 'no pose of the tip has come' not in json.loads(await page.recv())['notice']:
+        while 'no pose of the tip has come' not in json.loads(
+                await page.recv())['arms']['nobody']['notice']:
             pass
         shown = page.transport.get_extra_info('ssl_object').getpeercert(binary_form=True)
     for query in wrong:

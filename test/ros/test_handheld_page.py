@@ -20,21 +20,29 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is install
 PATIENCE = 60.0  # s
 TIMEOUT = 0.5    # s, of a hand and of a stream: on a busy machine frames may be late
 # The part of WebXR that the page uses, with one controller, window.wrist, at 50 frames a second.
+# The other one, of the left hand, is away until wrists.left.there.
 HEADSET = """
-window.wrist = {x: 0, y: 1.5, z: -0.4, pressed: [], lost: false, pulses: 0, frames: 0};
+const made = hand => ({hand, x: 0, y: 1.5, z: -0.4, pressed: [], lost: false, pulses: 0,
+                       frames: 0, there: hand === 'right'});
+window.wrists = {left: made('left'), right: made('right')};
+window.wrist = wrists.right;
 const still = {x: 0, y: 0, z: 0, w: 1};
 const unit = new Float32Array([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
 const view = {projectionMatrix: unit, transform: {inverse: {matrix: unit}}};
-const controller = {gripSpace: {}, targetRayMode: 'tracked-pointer', gamepad: {
-    get buttons() { return [0, 1, 2, 3, 4, 5].map(k => ({pressed: wrist.pressed.includes(k)})); },
-    hapticActuators: [{pulse: () => { wrist.pulses += 1; }}]}};
+const controllers = Object.values(wrists).map(wrist => ({
+    handedness: wrist.hand, gripSpace: wrist, targetRayMode: 'tracked-pointer', gamepad: {
+        get buttons() {
+            return [0, 1, 2, 3, 4, 5].map(k => ({pressed: wrist.pressed.includes(k)}));
+        },
+        hapticActuators: [{pulse: () => { wrist.pulses += 1; }}]}}));
 const frame = {
     getViewerPose: () => ({views: [view], emulatedPosition: false, transform: {
         position: {x: 0, y: 1.6, z: 0}, orientation: wrist.look || still}}),
-    getPose: () => ({emulatedPosition: wrist.lost, transform: {
+    getPose: wrist => ({emulatedPosition: wrist.lost, transform: {
         position: {x: wrist.x, y: wrist.y, z: wrist.z}, orientation: still}})};
 class Session extends EventTarget {
-    visibilityState = 'visible'; inputSources = [controller]; renderState = {};
+    visibilityState = 'visible'; renderState = {};
+    get inputSources() { return controllers.filter(each => each.gripSpace.there); }
     updateRenderState(given) { Object.assign(this.renderState, given); }
     async requestReferenceSpace() { return new EventTarget(); }
     requestAnimationFrame(draw) {
@@ -186,6 +194,10 @@ def test_pads_and_headset(visitor):
     visitor.buttons()
     page.evaluate('wrist.look = {x: 0, y: Math.SQRT1_2, z: 0, w: Math.SQRT1_2}')
     page.get_by_role('button', name='Forward is where I look now').click()
+    page.wait_for_timeout(100)
+    page.evaluate('socket.close()')  # a new connection knows it, too
+    visitor.reads('#state', 'not connected')
+    visitor.reads('#state', 'ready')
     page.wait_for_timeout(100)
     begin, known = tip(latest(probe)), len(probe.statuses)
     visitor.buttons(0)

@@ -45,7 +45,8 @@ STARTS = {
                 *([{'urdf_file': ARM, 'output': 'action'}] if ACTIONS else [])),
     'sim_controller': ({'use_sim_time': 'true'}, {'urdf_file': ARM}),
     'viewer': ({'use_sim_time': 'true', 'port': 0}, {'urdf_file': ARM, 'port': 0}),
-    'handheld': ({'use_sim_time': 'true', 'port': 0},),
+    'handheld': ({'use_sim_time': 'true', 'port': 0},
+                 {'arms': '[/ik_arms/left, /ik_arms/right]', 'port': 0}),
     'interactive_goal': ({'use_sim_time': 'true'},),
     'ik_arms': ({'use_sim_time': 'true'}, {
         'urdf_file': ROOT / 'urdf/two_arms.urdf', 'collision.check': 'false',

@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from ik_node.base.errors import GoalError
 from ik_node.ui.handheld.clutch import HandSample
 from ik_node.ui.handheld.page_messages import (
+    ArmState,
     FollowSettings,
     Heading,
     MAX_MESSAGE_BURST,
@@ -39,7 +40,8 @@ def read(message, **changes):
 
 def test_each_message():
     sample = read(SAMPLE)
-    assert sample.time == 1.5 and sample.held and sample.tracked
+    assert sample.time == 1.5 and sample.held and sample.tracked and sample.arm == ''
+    assert read(SAMPLE, arm='left').arm == 'left'
     assert np.array_equal(sample.position, SAMPLE['position'])
     assert np.array_equal(sample.rotation, np.eye(3))
     assert read(SETTINGS) == FollowSettings(0.5, False)
@@ -62,6 +64,7 @@ def test_quaternions(q, norm):
     ({'position': [0.0, float('inf'), 0.0]}, 'position is'), ({'position': [0.0, 1.0]}, '3 num'),
     ({'position': [0.0, 101.0, 0.0]}, 'within 100 m'), ({'position': None}, 'position is None'),
     ({'orientation': [0.0, 0.0, 0.0, 0.0]}, 'norm 0'), ({'orientation': [1.0] * 4}, 'norm 2'),
+    ({'arm': 3}, 'arm is 3'), ({'arm': None}, 'arm is None'),
     ({'held': 1}, 'held is 1'), ({'tracked': None}, 'tracked is None'),
     ({'type': 'home'}, "'home', which is unknown"), ({'type': ['sample']}, 'which is unknown'),
     ({**SETTINGS, 'scale': 2.5}, 'from 0.1 to 2'), ({**SETTINGS, 'scale': -1.0}, 'from 0.1 to 2'),
@@ -78,7 +81,7 @@ def test_malformed_messages_are_refused(text):
         read_message(text)
 
 
-@given(st.dictionaries(st.sampled_from([*SAMPLE, 'scale', 'turns']), values))
+@given(st.dictionaries(st.sampled_from([*SAMPLE, 'arm', 'scale', 'turns']), values))
 def test_any_json(changes):
     """It is a message with finite numbers, or one sentence."""
     try:
@@ -94,7 +97,7 @@ def test_any_json(changes):
 def test_a_flood_is_not_allowed():
     """A burst is, and a headset for ever."""
     limit = MessageLimit()
-    assert all(limit.allows(100.0 + k / 120.0) for k in range(5000))
+    assert all(limit.allows(100.0 + k / 240.0) for k in range(5000))  # 120 times, of two hands
     flood = [limit.allows(150.0 + k / 2000.0) for k in range(4000)]
     assert not all(flood) and sum(flood) <= MAX_MESSAGE_BURST + 2.0 * MAX_MESSAGE_RATE
     assert limit.allows(160.0)
@@ -102,6 +105,6 @@ def test_a_flood_is_not_allowed():
 
 def test_state():
     """The page reads it."""
-    state = json.loads(PageState(True, 'a', 'b', 'c', 'red').text())
-    assert state == {'holding': True, 'notice': 'a', 'refusal': 'b', 'answer': 'c',
-                     'colour': 'red'}
+    state = json.loads(PageState({'x': ArmState(True, 'a', 'b', 'c', 'red', 'left')}).text())
+    assert state == {'arms': {'x': {'holding': True, 'notice': 'a', 'refusal': 'b', 'answer': 'c',
+                                    'colour': 'red', 'hand': 'left'}}}

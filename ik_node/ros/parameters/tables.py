@@ -549,7 +549,13 @@ VIEWER_NODE = (
 )
 
 HANDHELD_NODE = (
-    IK_NODE_NAME,
+    replace(IK_NODE_NAME, description='name of the ik_node, or of an ik_arms, whose arms are led '
+            'then; without a leading / it is in the namespace of this node; if it is not set, and '
+            'no ik_node runs there, an ik_arms is looked for'),
+    Row('arms', (),
+        'names of several ik_nodes, in place of ik_node, each led by a hand of its own, e.g. '
+        "[/ik_arms/left, /ik_arms/right]; [''] = none", live=False, strings=True,
+        fills='arms'),
     Row('host', '127.0.0.1',
         'address to listen on, 0.0.0.0 = all; on any other than loopback, whoever has the printed '
         'address with its token can move the arm', live=False, fills='host'),

@@ -41,6 +41,7 @@ class HandSample:
     rotation: np.ndarray  # (3, 3)
     held: bool            # whether the button is pressed
     tracked: bool = True  # whether the device knows its position, instead of guessing it
+    arm: str = ''         # name of the arm that it leads; '' if there is one only
 
 
 @dataclass(frozen=True)

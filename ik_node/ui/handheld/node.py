@@ -1,10 +1,12 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The node handheld: a phone or a headset moves the tip while its user holds a button."""
+"""The node handheld: a phone or a headset moves tips while its user holds a button."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,30 +14,19 @@ import socket
 import ssl
 from time import monotonic
 
-from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import PoseStamped
-import numpy as np
 from rclpy.node import Node
 
-from ik_node.base.errors import GoalError, ParameterError, Reason
-from ik_node.base.text import printable
-from ik_node.ros.messages.conversion import matrix_from_pose
-from ik_node.ros.messages.status_messages import (
-    answers_stream,
-    is_final,
-    STREAM_KIND,
-    STREAM_PAUSE_S,
-    values_of,
-)
+from ik_node.base.errors import ParameterError
+from ik_node.base.text import quote
 from ik_node.ros.middleware.clocks import steady_clock
-from ik_node.ros.middleware.qos import ANSWERS_QOS, QosLog
+from ik_node.ros.middleware.qos import QosLog
 from ik_node.ros.parameters.node_parameters import declare, options_of
 from ik_node.ros.parameters.tables import HANDHELD_NODE
 from ik_node.ui.call_queue import CallQueue
 from ik_node.ui.handheld.clutch import HandSample
-from ik_node.ui.handheld.open_pages import OpenPages
-from ik_node.ui.handheld.page_messages import PageMessage, Stop
+from ik_node.ui.handheld.hands import hands_of, named
+from ik_node.ui.handheld.led_arms import arms_beside, LedArm
+from ik_node.ui.handheld.page_messages import PageMessage, PageState, Stop
 from ik_node.ui.handheld.page_server import (
     cache_folder,
     fingerprint,
@@ -44,40 +35,30 @@ from ik_node.ui.handheld.page_server import (
     ServedAddress,
     server_context,
 )
-from ik_node.ui.node_client import Commands
 from ik_node.ui.options import HandheldOptions
 from ik_node.ui.page_access import is_loopback, page_address, reached_at
 
-PAGE_PERIOD_S = 0.05      # of what the pages show, and of the watch over the samples
-MAX_TIP_AGE_S = 0.5       # of the pose of the tip at which the hand grasps it
-UNANSWERED_TIME_S = 2.0   # after which a stream that nobody accepts is given up
-# After another end of the stream it has to pause, or the ik_node would ignore it.
-PRESS_PAUSE_S = STREAM_PAUSE_S + 0.1
-STOPPING_TEXT = 'stop was pressed'
-ANSWER_COLOURS = {DiagnosticStatus.OK: 'green', DiagnosticStatus.WARN: 'amber',
-                  DiagnosticStatus.ERROR: 'red'}
+PAGE_PERIOD_S = 0.05  # of what the pages show, and of the watch over the samples
+SEARCH_PERIOD_S = 1.0
+ONE_ARM, SEVERAL_ARMS = 'ik_node', 'ik_arms'  # names that these nodes have by themselves
 
 
 class Handheld(QosLog, Node):
-    """Serves the page, and streams the poses that the hand gives while it holds the clutch."""
+    """Serves the page, and hands what comes from it to the arms."""
 
     def __init__(self) -> None:
         super().__init__('handheld')
         options = options_of(HandheldOptions, declare(self, HANDHELD_NODE), HANDHELD_NODE)
-        self._pages = OpenPages(options.sample_timeout)
-        self._tip: tuple[np.ndarray, str, float] | None = None  # T, frame, received (s)
-        self._answer = '', ''  # the last one, and its colour
-        self._followed = False  # whether the ik_node follows a stream
-        self._streamed = -np.inf  # monotonic times (s): last pose, begin, earliest next press
-        self._began, self._earliest = np.inf, -np.inf
-        self._first = Time()  # stamp from which on poses are of this press
+        self._options = options
+        self._pages: dict[int, str] = {}  # that are open, and how others may call them
+        self._arms: dict[str, LedArm] = {}
+        self._robot = ''  # the ik_arms that was found, whose arms are led
+        given = [name for name in options.arms if name]
+        self._lead(given or [options.ik_node])
         self._calls = CallQueue(self)
-        self._commands = Commands(self, options.ik_node, self._complain,
-                                  only=('goal_stream', 'stop'))
-        self.create_subscription(PoseStamped, f'{options.ik_node}/tip_pose', self._on_tip_pose,
-                                 1)
-        self.create_subscription(DiagnosticStatus, f'{options.ik_node}/answers', self._on_status,
-                                 ANSWERS_QOS)
+        self._search_timer = self.create_timer(SEARCH_PERIOD_S, self._search, clock=steady_clock())
+        if given:
+            self._search_timer.cancel()
         self._timer = self.create_timer(PAGE_PERIOD_S, self._tick, clock=steady_clock())
         self._timer.cancel()
         address = ServedAddress(options.host, options.port, self._tls(options))
@@ -131,106 +112,84 @@ class Handheld(QosLog, Node):
 
     def refused(self, number: int, sentence: str) -> None:
         """Show why a message was refused."""
-        self._calls.put(partial(self._pages.note, number, sentence))
+        self._calls.put(partial(self._note, number, sentence))
 
     def closed(self, number: int) -> None:
-        """Forget a page, and release its clutch."""
+        """Forget a page, and release its clutches."""
         self._calls.put(partial(self._forget, number))
 
     # ---- the same, on the thread of the node --------------------------------
 
     def _open(self, number: int, name: str) -> None:
-        self._pages.open(number, name)
+        self._pages[number] = name
+        for arm in self._arms.values():
+            arm.pages.open(number, name)
         self.get_logger().info(f'{name} is open')
         self._timer.reset()
 
     def _forget(self, number: int) -> None:
-        self._pages.close(number)
-        if not len(self._pages):
+        del self._pages[number]
+        for arm in self._arms.values():
+            arm.pages.close(number)
+        if not self._pages:
             self._timer.cancel()
 
-    def _take(self, number: int, message: PageMessage, now: float) -> None:
-        if isinstance(message, Stop):
-            self._stop(number)
-        elif isinstance(message, HandSample):
-            self._follow(number, message, now)
-        else:
-            self._pages.set(number, message)
+    def _note(self, number: int, sentence: str) -> None:
+        for arm in self._arms.values():
+            arm.pages.note(number, sentence)
 
-    def _stop(self, number: int) -> None:
-        self._end('the arm is being stopped')
-        self._pages.note(number, STOPPING_TEXT)
-        self._commands.stop(lambda _good, sentence: self._pages.note(
-            number, sentence, instead_of=STOPPING_TEXT))
+    def _take(self, number: int, message: PageMessage, now: float) -> None:
+        if isinstance(message, HandSample):
+            self._follow(number, message, now)
+            return
+        for arm in self._arms.values():
+            if isinstance(message, Stop):
+                arm.stop(number)
+            else:
+                arm.pages.set(number, message)
 
     def _follow(self, number: int, sample: HandSample, now: float) -> None:
-        presses = self._pages.presses(number, sample)
-        T_tip, refusal = self._grasped(now) if presses else (None, '')
-        found = self._pages.take(number, sample, now, T_tip, refusal)
-        if found is None:
-            return
-        if presses:
-            self._first, self._began = self.get_clock().now().to_msg(), now
-        target, delay = found
-        if self._commands.stream(self._tip[1], target, 0.0 if presses else delay):
-            self._streamed = now
-
-    def _grasped(self, now: float) -> tuple[np.ndarray | None, str]:
-        """Return where the tip is (4, 4), or None and why it cannot be grasped."""
-        if now < self._earliest:
-            return None, 'the last motion is still being ended; let go, and press again'
-        if self._tip is None:
-            return None, 'no pose of the tip has come from the ik_node; is it running?'
-        T, _, received = self._tip
-        if now - received > MAX_TIP_AGE_S:
-            return None, (f'the last pose of the tip is {now - received:.1f} s old; do joint '
-                          'states still come, and is tip_pose_rate high enough?')
-        return T, ''
-
-    def _end(self, why: str) -> None:
-        """Release the clutch where the stream does not just run out of poses; say why."""
-        self._earliest = self._streamed + PRESS_PAUSE_S
-        self._pages.release(why)
+        name = sample.arm or (next(iter(self._arms)) if len(self._arms) == 1 else '')
+        if name in self._arms:
+            self._arms[name].follow(number, sample, now)
+        else:
+            self._note(number, f'a hand leads {quote(name) if name else "no arm"}; the arms are '
+                       f'{", ".join(map(quote, self._arms))}')
 
     def _tick(self) -> None:
         now = monotonic()
-        self._pages.check(now)
-        if self._pages.holder is not None and not self._followed \
-                and now > self._began + UNANSWERED_TIME_S:
-            self._end('the ik_node does not follow')
-        self._server.show(self._pages.states(self._grasped(now)[1], *self._answer))
+        states = {name: arm.states(now) for name, arm in self._arms.items()}
+        hands = hands_of(states)
+        self._server.show({number: PageState({
+            name: replace(each[number], hand=hands[name]) for name, each in states.items()})
+            for number in self._pages})
 
-    # ---- messages of the ik_node --------------------------------------------
+    # ---- the arms -----------------------------------------------------------
 
-    def _on_tip_pose(self, message: PoseStamped) -> None:
-        try:
-            T = matrix_from_pose(message.pose, 'the tip')
-        except GoalError:
-            return
-        self._tip = T, message.header.frame_id, monotonic()
+    def _lead(self, targets: Sequence[str]) -> None:
+        """Have hands lead these arms, and no others."""
+        arms = named(targets)
+        for name in set(self._arms) - set(arms):
+            self._arms.pop(name).destroy()
+        for name in set(arms) - set(self._arms):
+            self._arms[name] = LedArm(self, arms[name], self._options.sample_timeout)
+            for number, page in self._pages.items():
+                self._arms[name].pages.open(number, page)
+        self._arms = {name: self._arms[name] for name in arms}
 
-    def _on_status(self, message: DiagnosticStatus) -> None:
-        values = values_of(message)
-        if 'state' not in values or 'stamp' not in values:
+    def _search(self) -> None:
+        """Look for the arms of an ik_arms, unless the ik_node is there, which is one arm."""
+        led = [arm.target for arm in self._arms.values()] if self._robot else []
+        if not led and next(iter(self._arms.values())).was_there:
+            self._search_timer.cancel()
             return
-        self._answer = printable(message.message), ANSWER_COLOURS.get(message.level, '')
-        if values.get('kind') != STREAM_KIND:
-            return
-        self._followed = not is_final(values)
-        try:
-            ours = answers_stream(values, self._first, self.get_clock().now().to_msg())
-        except (KeyError, ValueError):  # of no ik_node
-            return
-        if not ours or not is_final(values):
-            return
-        if values.get('reason') == Reason.STREAM_ENDED.value:
-            self._pages.release(printable(message.message))
-        else:
-            self._end(printable(message.message))
-
-    def _complain(self, good: bool, sentence: str) -> None:
-        if not good:
-            self._pages.release(sentence)
+        own = self._options.ik_node
+        for robot in [self._robot] if led else [own, SEVERAL_ARMS] if own == ONE_ARM else [own]:
+            if new := set(arms_beside(self, robot)) - set(led):
+                self._robot = robot
+                self._lead(sorted({*led, *new}))
+                self.get_logger().info(f'leads {", ".join(map(quote, self._arms))} of {robot}')
+                return
 
     def close(self) -> None:
         """Close the pages; a motion ends with the stream of its poses."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The pages that are open, one of which may hold the clutch."""
+"""The pages that are open, one of which may hold the clutch of an arm."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ik_node.base.errors import GoalError
 from ik_node.ui.handheld.clutch import Clutch, HandSample, heading_of, SAMPLE_TIMEOUT_S
-from ik_node.ui.handheld.page_messages import FollowSettings, Heading, PageState
+from ik_node.ui.handheld.page_messages import ArmState, FollowSettings, Heading
 
 
 @dataclass
@@ -23,7 +23,7 @@ class OpenPage:
 
 class OpenPages:
     """
-    All pages, by their numbers.
+    All pages, by their numbers, with the clutches by which they lead one arm.
 
     Parameters
     ----------
@@ -35,9 +35,6 @@ class OpenPages:
     def __init__(self, timeout: float = SAMPLE_TIMEOUT_S) -> None:
         self._timeout = timeout
         self._pages: dict[int, OpenPage] = {}
-
-    def __len__(self) -> int:
-        return len(self._pages)
 
     def open(self, number: int, name: str) -> None:
         """Add a page."""
@@ -107,9 +104,9 @@ class OpenPages:
         if page is not None and instead_of in (None, page.clutch.notice):
             page.clutch.notice = sentence
 
-    def states(self, refusal: str, answer: str, colour: str) -> dict[int, PageState]:
+    def states(self, refusal: str, answer: str, colour: str) -> dict[int, ArmState]:
         """
-        Return what each page shows.
+        Return what each page shows of the arm.
 
         Parameters
         ----------
@@ -119,6 +116,6 @@ class OpenPages:
             The last answer of the ik_node, and its colour.
 
         """
-        return {number: PageState(page.clutch.holding, page.clutch.notice,
-                                  self._taken(number) or refusal, answer, colour)
+        return {number: ArmState(page.clutch.holding, page.clutch.notice,
+                                 self._taken(number) or refusal, answer, colour)
                 for number, page in self._pages.items()}

@@ -6,7 +6,8 @@ The messages between page and node: JSON objects, told apart by ``type``.
 The page sends
 
 ``sample``
-    time (s), position (x, y, z, m), orientation (quaternion x, y, z, w), held, tracked
+    time (s), position (x, y, z, m), orientation (quaternion x, y, z, w), held, tracked; arm, the
+    name of the one that the hand leads, which may be left out if there is one only
 ``settings``
     scale, turns
 ``heading``
@@ -19,7 +20,7 @@ and gets PageState.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 import json
 from math import sqrt
 from typing import Any
@@ -33,7 +34,7 @@ from ik_node.base.text import shown
 from ik_node.ui.handheld.clutch import HandSample, SCALE_RANGE
 
 MAX_MESSAGE_BYTES = 1000
-MAX_MESSAGE_RATE = 250.0  # messages per second, of one page
+MAX_MESSAGE_RATE = 500.0  # messages per second, of one page: of two hands, 120 times a second
 MAX_MESSAGE_BURST = 250   # that are taken at once, after a pause
 FARTHEST_HAND_M = 100.0   # from where the session began
 
@@ -55,21 +56,29 @@ class Heading:
 
 @dataclass(frozen=True)
 class Stop:
-    """Bring the arm to rest."""
+    """Bring all arms to rest."""
 
 
 PageMessage = HandSample | FollowSettings | Heading | Stop
 
 
 @dataclass(frozen=True)
+class ArmState:
+    """What the page shows of an arm."""
+
+    holding: bool = False  # whether this page holds its clutch
+    notice: str = ''       # what the user has to know; '' if all is well
+    refusal: str = ''      # why a press would be refused now, '' if it would not
+    answer: str = ''       # the last answer of its ik_node
+    colour: str = ''       # of the answer: green, amber or red; '' without an answer
+    hand: str = ''         # whose controller leads it: left, right or, if both may or none, ''
+
+
+@dataclass(frozen=True)
 class PageState:
     """What the page shows."""
 
-    holding: bool = False  # whether this page holds the clutch
-    notice: str = ''       # what the user has to know; '' if all is well
-    refusal: str = ''      # why a press would be refused now, '' if it would not
-    answer: str = ''       # the last answer of the ik_node
-    colour: str = ''       # of the answer: green, amber or red; '' without an answer
+    arms: dict[str, ArmState] = field(default_factory=dict)  # by their names
 
     def text(self) -> str:
         """Return the message."""
@@ -87,7 +96,7 @@ def read_message(text: str | bytes) -> PageMessage:
     kind = message.get('type')
     if kind == 'sample':
         return HandSample(_number(message, 'time'), _position(message), _rotation(message),
-                          _flag(message, 'held'), _flag(message, 'tracked'))
+                          _flag(message, 'held'), _flag(message, 'tracked'), _arm(message))
     if kind == 'settings':
         scale = _number(message, 'scale')
         if not SCALE_RANGE[0] <= scale <= SCALE_RANGE[1]:
@@ -107,6 +116,13 @@ def _flag(message: Mapping[str, Any], name: str) -> bool:
     if not isinstance(value, bool):
         raise GoalError(f'{name} is {shown(value, 40)}; it must be true or false')
     return value
+
+
+def _arm(message: Mapping[str, Any]) -> str:
+    name = message.get('arm', '')
+    if not isinstance(name, str):
+        raise GoalError(f'arm is {shown(name, 40)}; it must be the name of one')
+    return name
 
 
 def _number(message: Mapping[str, Any], name: str) -> float:

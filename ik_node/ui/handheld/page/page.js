@@ -16,30 +16,45 @@ const seconds = () => performance.now() / 1000;
 
 // ---- the connection ---------------------------------------------------------
 
-let socket = null, state = {}, lastIdle = 0, refused = '';
+let socket = null, state = {arms: {}}, refused = '';
+let introduced = '';  // the arms to which this page has said what it starts with
+let forward = null;   // where the device looked that is forward
+const lastIdle = {};  // by arm
+
+const arms = () => Object.keys(state.arms);
 
 function connect() {
   const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
   socket = new WebSocket(`${scheme}//${location.host}/socket${location.search}`);
   socket.onopen = () => {
     refused = '';
-    sendSettings();
-    if (!session) sendSample(IDENTITY, false, true);
     show();
   };
   socket.onmessage = event => {
     const before = state;
     state = JSON.parse(event.data);
-    if (before.holding && !state.holding && state.notice) pulse();
+    if (arms().join('\n') !== introduced) introduce();
+    for (const name of arms())
+      if (before.arms[name]?.holding && !state.arms[name].holding && state.arms[name].notice)
+        pulse(name);
     show();
   };
   socket.onclose = event => {
-    state = {answer: state.answer, colour: state.colour};
+    for (const [name, {answer, colour, hand}] of Object.entries(state.arms))
+      state.arms[name] = {answer, colour, hand};
+    introduced = '';
     refused = event.reason;
     letGo();
     show();
     setTimeout(connect, RETRY_PERIOD_MS);
   };
+}
+
+function introduce() {
+  introduced = arms().join('\n');
+  sendSettings();
+  if (forward) sendHeading(forward);
+  if (!session) for (const name of arms()) sendSample(name, IDENTITY, false, true);
 }
 
 function send(message) {
@@ -55,42 +70,106 @@ function send(message) {
 const IDENTITY = {position: {x: 0, y: 0, z: 0}, orientation: {x: 0, y: 0, z: 0, w: 1}};
 const quaternion = o => [o.x, o.y, o.z, o.w];
 
-function sendSample(pose, held, tracked) {
-  if (!held) lastIdle = performance.now();
+function sendSample(arm, pose, held, tracked) {
+  if (!held) lastIdle[arm] = performance.now();
   const p = pose.position;
-  return send({type: 'sample', time: seconds(), position: [p.x, p.y, p.z],
+  return send({type: 'sample', arm, time: seconds(), position: [p.x, p.y, p.z],
                orientation: quaternion(pose.orientation), held, tracked});
 }
 
 const sendSettings = () => send({type: 'settings', scale: Number(part('scale').value),
                                  turns: part('turns').checked});
-const sendHeading = orientation => send({type: 'heading', orientation: quaternion(orientation)});
-const idleIsDue = () => performance.now() - lastIdle > IDLE_PERIOD_MS;
+const idleIsDue = arm => !(performance.now() - lastIdle[arm] <= IDLE_PERIOD_MS);
+
+function sendHeading(orientation) {
+  forward = orientation;
+  send({type: 'heading', orientation: quaternion(orientation)});
+}
+
+// ---- the arm that the pads or a phone lead ----------------------------------
+
+let picked = decodeURIComponent(location.hash.slice(1));  // which may not be there
+
+const ledByDevice = () => arms().includes(picked) ? picked : arms()[0];
+
+function pick(name) {
+  if (name === ledByDevice()) return;
+  letGo();
+  picked = name;
+  history.replaceState(null, '', `#${encodeURIComponent(name)}`);  // for the next time
+  show();
+}
 
 // ---- what is shown ----------------------------------------------------------
 
-function words() {
+function words(arm) {
   if (socket.readyState !== WebSocket.OPEN) return refused || 'not connected';
-  if (state.holding) return 'the arm follows';
-  return state.refusal || 'ready';
+  if (arm.holding) return 'the arm follows';
+  return arm.refusal || 'ready';
+}
+
+// In a word, where there are several: what follows says why.
+function brief(arm) {
+  if (socket.readyState !== WebSocket.OPEN) return 'not connected';
+  if (arm.holding) return 'follows';
+  return arm.refusal ? 'blocked' : arm.notice ? 'stopped' : 'ready';
 }
 
 function show() {
-  const connected = socket.readyState === WebSocket.OPEN;
-  part('state').textContent = words();
-  part('state').className = state.holding ? 'holding' : connected ? '' : 'lost';
-  document.body.classList.toggle('holding', Boolean(state.holding));
-  part('notice').textContent = state.notice || '';
-  part('notice').hidden = !state.notice;
-  part('answer').textContent = state.answer || '';
-  part('answer').className = state.colour || '';
+  const connected = socket.readyState === WebSocket.OPEN, several = arms().length > 1;
+  const led = state.arms[ledByDevice()] || {}, one = several ? {} : led;
+  part('state').textContent = several && connected ? '' : words(one);
+  part('state').className = one.holding ? 'holding' : connected ? '' : 'lost';
+  document.body.classList.toggle('holding', Boolean(led.holding));
+  part('notice').textContent = one.notice || '';
+  part('notice').hidden = !one.notice;
+  part('answer').textContent = one.answer || '';
+  part('answer').className = one.colour || '';
   part('scale-words').textContent = Number(part('scale').value).toFixed(1);
+  part('stop').textContent = several ? 'Stop all' : 'Stop';
+  part('pad-words').textContent = (several ? `${ledByDevice()}: ` : '')
+    + (session ? 'hold here, and move the device' : padWords);
+  part('arms').hidden = !several;
+  if (several) showArms();
 }
 
-function pulse() {
+function showArms() {
+  const cards = part('arms').children, names = arms();
+  if (names.join('\n') !== [...cards].map(card => card.dataset.arm).join('\n'))
+    part('arms').replaceChildren(...names.map(makeCard));
+  names.forEach((name, k) => {
+    const arm = state.arms[name], card = cards[k];
+    const [button, title, sentence, answer] = card.children;
+    button.setAttribute('aria-pressed', name === ledByDevice());
+    title.textContent = brief(arm);
+    sentence.textContent = arm.holding ? '' : arm.refusal || arm.notice || '';
+    answer.textContent = arm.answer || '';
+    answer.className = `answer ${arm.colour || ''}`;
+    card.className = `arm ${arm.holding ? 'holding' : arm.refusal ? 'refused'
+      : arm.notice ? 'notice' : ''}`;
+  });
+}
+
+function makeCard(name) {
+  const card = document.createElement('section');
+  card.dataset.arm = name;
+  for (const [tag, kind, role] of [['button', 'name', 'button'], ['p', 'state', 'status'],
+                                   ['p', 'words', 'alert'], ['p', 'answer', null]]) {
+    const made = card.appendChild(document.createElement(tag));
+    made.className = kind;
+    if (role) made.setAttribute('role', role);
+  }
+  card.firstChild.textContent = name;
+  card.firstChild.addEventListener('click', () => pick(name));
+  return card;
+}
+
+function pulse(name) {
   if (navigator.vibrate) navigator.vibrate(PULSE_MS);
+  const hand = state.arms[name].hand;
   for (const source of session ? session.inputSources : [])
-    source.gamepad?.hapticActuators?.[0]?.pulse(0.8, PULSE_MS);
+    if (!hand || source.handedness === hand)
+      source.gamepad?.hapticActuators?.[0]?.pulse(0.8, PULSE_MS);
 }
 
 // ---- the pads: a hand that is moved by touch or mouse -----------------------
@@ -124,12 +203,12 @@ function move(event) {
 
 function up(event) {
   if (pointers.delete(event.pointerId) && !pointers.size && !session)
-    sendSample({...IDENTITY, position: hand}, false, true);
+    sendSample(ledByDevice(), {...IDENTITY, position: hand}, false, true);
 }
 
 function sendPad() {
   if (session || !pointers.size) return;
-  sendSample({...IDENTITY, position: hand}, true, true);
+  sendSample(ledByDevice(), {...IDENTITY, position: hand}, true, true);
   requestAnimationFrame(sendPad);
 }
 
@@ -137,17 +216,17 @@ function sendPad() {
 function letGo() {
   pointers.clear();
   touched = false;
-  if (!session) sendSample(IDENTITY, false, true);
+  if (!session) for (const name of arms()) sendSample(name, IDENTITY, false, true);
 }
 
 // ---- a session of WebXR: the device itself is the hand ----------------------
 
 let session = null, space = null, gl = null, panel = null;
 let touched = false;   // the screen of a phone, where the page cannot be laid over it
-let chosen = null;     // the controller that moves the arm
+let chosen = null;     // the controller that moves the only arm
 let wantsHeading = false, reset = false;
-let wasHeld = false;
-let needsRelease = true;  // what is pressed does not count until it has been let go
+let wasHeld = {};      // by arm
+let released = {};     // by arm; what is pressed does not count until it has been let go
 let pressedBefore = {};  // of the buttons that act once
 
 async function offerSessions() {
@@ -184,7 +263,8 @@ async function begin(kind) {
     opened.addEventListener('selectend', event => onScreen(event, false));
   }
   session = opened;
-  needsRelease = true;
+  released = {};
+  wasHeld = {};
   panel = opened.domOverlayState ? null : makePanel();
   inSpace(true);
   session.requestAnimationFrame(onFrame);
@@ -204,11 +284,10 @@ function end() {
 function inSpace(inside) {
   document.body.classList.toggle('in-space', inside);
   part('lift').hidden = inside;
-  part('pad-words').textContent = inside
-    ? 'hold here, and move the device' : padWords;
   for (const id of ['heading', 'leave']) part(id).hidden = !inside;
   if (inside) for (const id of ['ar', 'vr']) part(id).hidden = true;
   else offerSessions();
+  show();
 }
 
 const isPressed = (source, ...buttons) =>
@@ -219,13 +298,14 @@ function controllers() {
     && source.targetRayMode === 'tracked-pointer');
 }
 
-// The controller that was pressed first moves the arm until it is released.
-function choose(sources) {
-  if (sources.includes(chosen) && isPressed(chosen, TRIGGER, SQUEEZE)) return;
+// The only arm is moved by the controller that was pressed first, until it is released.
+function choose(sources, arm) {
+  if (sources.includes(chosen) && isPressed(chosen, TRIGGER, SQUEEZE)) return chosen;
   const before = chosen;
   chosen = sources.find(source => isPressed(source, TRIGGER, SQUEEZE))
     || (sources.includes(chosen) ? chosen : sources[0] || null);
-  if (chosen !== before && wasHeld) needsRelease = true;
+  if (chosen !== before && wasHeld[arm]) released[arm] = false;
+  return chosen;
 }
 
 // Call `act` when one of some buttons goes down, not while it is held.
@@ -238,25 +318,34 @@ function once(name, sources, buttons, act) {
 function onFrame(_time, frame) {
   if (!session) return;
   session.requestAnimationFrame(onFrame);
-  const viewer = frame.getViewerPose(space), sources = controllers();
-  choose(sources);
+  const viewer = frame.getViewerPose(space), sources = controllers(), names = arms();
   once('stop', sources, [LOWER_BUTTON, UPPER_BUTTON], () => send({type: 'stop'}));
   once('heading', sources, [THUMBSTICK], () => { wantsHeading = true; });
   if (wantsHeading && viewer) {
     wantsHeading = false;
     sendHeading(viewer.transform.orientation);
   }
-  const pose = chosen ? frame.getPose(chosen.gripSpace, space) : viewer;
-  const pressed = pointers.size > 0 || touched
-    || Boolean(chosen && isPressed(chosen, TRIGGER, SQUEEZE));
-  needsRelease = needsRelease && pressed;
-  const held = pressed && !needsRelease;
+  for (const name of names) {
+    const source = names.length === 1 ? choose(sources, name)
+      : sources.find(each => each.handedness && each.handedness === state.arms[name].hand);
+    const byDevice = name === ledByDevice() && (names.length === 1 || !sources.length);
+    lead(name, source ? frame.getPose(source.gripSpace, space) : byDevice && viewer,
+         (byDevice && (pointers.size > 0 || touched))
+         || Boolean(source && isPressed(source, TRIGGER, SQUEEZE)));
+  }
+  reset = false;
+  draw(viewer);
+}
+
+// One arm, by a pose of a device, if it has one, and whether its button is pressed.
+function lead(name, pose, pressed) {
+  released[name] ||= !pressed;
+  const held = pressed && released[name], before = wasHeld[name];
   const tracked = Boolean(pose) && !pose.emulatedPosition && !reset
     && session.visibilityState === 'visible';
-  reset = false;
-  if (held || wasHeld || idleIsDue()) sendSample(pose ? pose.transform : IDENTITY, held, tracked);
-  wasHeld = held;
-  draw(viewer);
+  wasHeld[name] = held;
+  if (held || before || idleIsDue(name))
+    sendSample(name, pose ? pose.transform : IDENTITY, held, tracked);
 }
 
 // ---- what a headset shows, which has no page --------------------------------
@@ -297,31 +386,47 @@ function makePanel() {
 }
 
 function paint() {
-  const lines = [words(), state.notice, state.answer,
-                 'trigger or grip: move   A B X Y: stop   stick: forward is here'];
-  const text = lines.join('\n');
+  const text = JSON.stringify([state, socket.readyState]);
   if (text === panel.text) return;
   panel.text = text;
   const context = panel.canvas.getContext('2d'), [width, height] = PANEL_PIXELS;
-  context.fillStyle = state.holding ? '#1d6e37' : state.notice ? '#8a4a00' : '#30343c';
-  context.fillRect(0, 0, width, height);
+  const names = arms(), column = width / Math.max(names.length, 1);
+  names.forEach((name, k) => {
+    const arm = state.arms[name], several = names.length > 1;
+    context.fillStyle = arm.holding ? '#1d6e37'
+      : arm.notice || (several && arm.refusal) ? '#8a4a00' : '#30343c';
+    context.fillRect(k * column, 0, column - (several ? 4 : 0), height);
+    context.fillStyle = '#fff';
+    write(context, several
+      ? [`${name}: ${brief(arm)}`, arm.holding ? '' : arm.refusal || arm.notice, arm.answer]
+      : [words(arm), arm.notice, arm.answer], k * column + 15, column - 30);
+  });
+  context.fillStyle = '#10131a';
+  context.fillRect(0, height - 34, width, 34);
   context.fillStyle = '#fff';
+  context.font = '18px sans-serif';
+  context.fillText('trigger or grip: move   A B X Y: stop   stick: forward is here', 15,
+                   height - 11, width - 30);
+  gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, panel.canvas);
+}
+
+// Write sentences below each other, the first one larger, at a place and within a width.
+function write(context, lines, left, width) {
   let y = 40;
   for (const line of lines.filter(Boolean)) {
-    context.font = y === 40 ? 'bold 32px sans-serif' : '18px sans-serif';
+    context.font = y === 40 ? `bold ${width < 300 ? 24 : 32}px sans-serif` : '18px sans-serif';
     let row = '';
     for (const word of line.split(' ')) {
-      if (context.measureText(`${row} ${word}`).width > width - 30) {
-        context.fillText(row, 15, y);
+      if (row && context.measureText(`${row} ${word}`).width > width) {
+        context.fillText(row, left, y);
         y += 24;
         row = '';
       }
       row = row ? `${row} ${word}` : word;
     }
-    context.fillText(row, 15, y);
+    context.fillText(row, left, y);
     y += 34;
   }
-  gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, gl.RGBA, gl.UNSIGNED_BYTE, panel.canvas);
 }
 
 function draw(viewer) {
