@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
-from test_handheld import Headset, LEFT, TIMEOUT
+from test_handheld import Headset, LEFT
 
 from ik_node.ros.messages.conversion import matrix_from_pose
 from ik_node.ros.messages.status_messages import stamp_text
 from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
 
 TIP = np.array([0.4, 0.1, 0.5])
-TIP_PERIOD_S, PAUSE_S = 0.04, 0.3
+TIP_PERIOD_S, PAUSE_S = 0.04, 1.0
+TIMEOUT = 1.5  # s, of a hand: on a busy machine frames of two are late
 
 
 class PlayedArm:
@@ -199,8 +200,8 @@ def test_what_does_not_disturb_who_leads(probe, arms, hands):
         other.wait(lambda state, words=words: words in state['notice'], words)
         lead(2, (one, 0.0 * LEFT))
     # Its own arm has lost it in between, as nothing came; the other has not.
-    assert one.look()['holding'] and not one.state['notice']
-    assert left.goes_to([0.0, 0.0, 0.0]) and right.first is None
+    hold_until(lambda: right.first is None, 'the end', one)
+    assert one.look()['holding'] and not one.state['notice'] and left.goes_to([0.0, 0.0, 0.0])
 
 
 @pytest.mark.fault('clients', 'one of the arms that a page leads goes away, and comes back',
@@ -239,9 +240,10 @@ def test_arms_that_are_found(probe, tmp_path, robot, given):
             ' /', ' '), 15.0)
         page.wait(lambda state: state and not state['refusal'], 'the arm', held=False)
         page.press()
+        assert page.state['hand'] == 'right'  # the left one does not lead it meanwhile
         left = PlayedArm(probe, f'{robot}/left')
-        page.wait(lambda state: state['hand'] == 'right', 'the other one', held=True)
-        assert page.state['holding']
+        hold_until(lambda: "'left', 'right' of" in running.output, 'the other one', page)
+        assert page.look()['holding']
         page.arm = 'left'
         page.wait(lambda state: state['hand'] == 'left' and not state['refusal'], 'the left one',
                   held=False)
@@ -269,6 +271,7 @@ def test_one_arm_stays_one(probe, tmp_path):
         probe.spin_for(2.5)
         page.frames(1, False)
         page.press()
+        assert page.state['hand'] == ''
         page.frames(10, True, 0.02 * LEFT)
         hold_until(lambda: one.goes_to([0.0, 0.02, 0.0]), 'the arm', page)
         assert 'leads' not in running.output

@@ -15,7 +15,8 @@ pytest.importorskip('playwright', reason='playwright is not installed')
 
 from browser import browser  # noqa: E402
 from playwright.sync_api import expect  # noqa: E402
-from test_handheld_page import HEADSET, PATIENCE, TIMEOUT  # noqa: E402
+from test_handheld_arms import PlayedArm, served  # noqa: E402
+from test_handheld_page import HEADSET, PATIENCE  # noqa: E402
 
 from scripts.screenshot import CHROMIUM  # noqa: E402
 
@@ -27,8 +28,10 @@ SIMS = {'left_controller': ('torso', 'left_tool'), 'right_controller': ('torso',
 START = {name: {'initial_positions': [float(q) for joint, q in zip(TREE.joint_names, READY)
                                       if joint.startswith(name.partition('_')[0])]}
          for name in SIMS}
+TIMEOUT = 1.5  # s, of a hand and of a stream: on a busy machine frames may be late
 # So that two streams leave time for joint states on a busy machine.
-EASY = {'stream.timeout': TIMEOUT, 'stream.rate': 50.0, 'state.timeout': 3.0}
+EASY = {'stream.timeout': TIMEOUT, 'stream.rate': 50.0, 'state.timeout': 10.0,
+        'watch.start_timeout': 10.0}
 MOVE = """([ways]) => new Promise(done => {
     let left = 30;
     const step = () => {
@@ -57,9 +60,9 @@ class Hands:
 
         self.probes['left'].wait(held, PATIENCE, what)
 
-    def reads(self, side, words, part='.state', page=None):
+    def reads(self, side, words, part='.state'):
         """Wait until the page says something of an arm."""
-        expect((page or self.page).locator(f'.arm[data-arm={side}] {part}')).to_contain_text(
+        expect(self.page.locator(f'.arm[data-arm={side}] {part}')).to_contain_text(
             words, timeout=1e3 * PATIENCE)
 
     def press(self, **buttons):
@@ -67,6 +70,21 @@ class Hands:
         for side, numbers in buttons.items():
             self.page.evaluate(f'wrists.{side}.pressed = {numbers}')
         self.page.wait_for_timeout(100)
+
+    def says(self, page, side, words):
+        """Return whether a page says something of an arm."""
+        card = page.locator(f'.arm[data-arm={side}]')
+        return bool(card.count()) and words in card.inner_text()
+
+    def grasp(self, side, button=0):
+        """Press a controller until its arm follows: on a busy machine a pose may be too old."""
+        def follows():
+            self.press(**{side: []})
+            self.press(**{side: [button]})
+            self.probes[side].spin_for(0.5)
+            return self.says(self.page, side, 'follows')
+
+        self.wait(follows, f'{side} to follow')
 
     def tip(self, side):
         """Return where a tip is, (3,), in the base of the arm: the torso of both."""
@@ -123,6 +141,7 @@ def hands(tmp_path):
             probe.wait_for_node()
             probe.wait_until_ready()
             assert probe.set_parameters(f'/ik_arms/{side}', EASY).successful
+        probe.wait(lambda: "leads 'left', 'right' of ik_arms" in handheld.output, PATIENCE)
         yield Hands(page, probes)
     assert not complaints
     assert {urlparse(url).hostname for url in requests if not url.startswith('data:')} == {
@@ -137,9 +156,9 @@ def test_both_hands_of_a_headset(hands):
     page.evaluate('wrists.left.there = true')
     page.get_by_role('button', name='Use this device in space (VR)').click()
     left, right, known = hands.tip('left'), hands.tip('right'), hands.known
-    hands.press(left=[0], right=[1])
-    for side in ('left', 'right'):
-        hands.reads(side, 'follows')
+    hands.grasp('left')
+    hands.grasp('right', 1)
+    hands.reads('left', 'follows')
     page.evaluate(MOVE, [{'left': [-0.04, 0.0, 0.0], 'right': [0.0, 0.05, 0.0]}])
     hands.moved(left=(left, [0.0, 0.04, 0.0]), right=(right, [0.0, 0.0, 0.05]))
     hands.press(left=[])
@@ -150,8 +169,7 @@ def test_both_hands_of_a_headset(hands):
     hands.reads('left', 'at rest', '.answer')
     # The right one loses its position, which its own controller tells by a pulse.
     known, left = hands.known, hands.tip('left')
-    hands.press(left=[0])
-    hands.reads('left', 'follows')
+    hands.grasp('left')
     page.evaluate('wrists.right.lost = true')
     hands.reads('right', 'lost its position', '.words')
     hands.reads('right', 'stopped')
@@ -162,40 +180,51 @@ def test_both_hands_of_a_headset(hands):
     page.evaluate('wrists.right.lost = false')
     hands.press(right=[])
     known = hands.known
-    hands.press(right=[0])
-    hands.reads('right', 'follows')
+    hands.grasp('right')
     hands.reads('left', 'follows')
     hands.press(right=[0, 5])
     hands.ended(known, left='STOPPED', right='STOPPED')
 
 
-def test_a_phone_for_each_hand(hands):
+def test_a_phone_for_each_hand(probe, tmp_path):
     """Each has chosen its arm, and one stops both; a page that chooses another arm lets go."""
-    page, known = hands.page, hands.known
-    left, right = hands.tip('left'), hands.tip('right')
-    with closing(page.context.browser.new_page(viewport={'width': 400, 'height': 800})) as other:
-        other.goto(page.url)
+    left, right = (PlayedArm(probe, f'/odd/{side}') for side in ('left', 'right'))
+    with browser() as chromium, served(tmp_path, probe, ik_node='/odd') as (_, place), \
+            closing(chromium.new_page(viewport={'width': 400, 'height': 800})) as page, \
+            closing(chromium.new_page(viewport={'width': 400, 'height': 800})) as other:
+        hands = Hands(page, {'left': probe, 'right': probe})
+        for each in (page, other):
+            each.goto(place.replace('ws:', 'http:').replace('/socket', ''))
+        hands.wait(lambda: hands.says(other, 'right', 'ready'), 'the arms')
         other.get_by_role('button', name='right').click()
         other.reload()  # it remembers
-        hands.reads('right', 'ready', page=other)
+        hands.wait(lambda: hands.says(other, 'right', 'ready'), 'the arms')
         expect(other.get_by_role('button', name='right')).to_have_attribute('aria-pressed', 'true')
         middle = {}
-        for each, side in ((page, 'left'), (other, 'right')):
+
+        def pressed(each, side):
+            each.mouse.up()
             box = each.locator('#pad').bounding_box()  # it moves when answers come
             middle[each] = np.array([box['x'] + box['width'] / 2, box['y'] + box['height'] / 2])
             each.mouse.move(*middle[each])
             each.mouse.down()
-            hands.reads(side, 'follows', page=each)
-        hands.reads('right', 'moves the arm', '.words')
-        hands.reads('right', 'blocked')
-        for k in range(1, 11):
-            page.mouse.move(*(middle[page] - [0, 8 * k]))
-            other.mouse.move(*(middle[other] - [8 * k, 0]))
-            page.wait_for_timeout(20)
-        hands.moved(left=(left, [0.04, 0.0, 0.0]), right=(right, [0.0, 0.04, 0.0]))
+            probe.spin_for(0.3)
+            return hands.says(each, side, 'follows')
+
+        for each, side in ((page, 'left'), (other, 'right')):
+            hands.wait(lambda each=each, side=side: pressed(each, side), f'{side} to follow')
+        hands.wait(lambda: hands.says(page, 'right', 'moves the arm')
+                   and hands.says(page, 'right', 'blocked'), 'that the right arm is led')
+        page.mouse.move(*(middle[page] - [0, 80]))
+        other.mouse.move(*(middle[other] + [80, 0]))
+        hands.wait(lambda: left.goes_to([0.04, 0.0, 0.0]) and right.goes_to([0.0, -0.04, 0.0]),
+                   'both arms')
         page.evaluate("pick('right')")
-        hands.ended(known, left='STREAM_ENDED')
-        hands.reads('right', 'follows', page=other)
+        hands.wait(lambda: left.first is None, 'the end of the left stream')
+        assert right.first is not None and hands.says(other, 'right', 'follows')
         page.mouse.up()
         page.get_by_role('button', name='Stop all').click()
-        hands.ended(known, right='STOPPED')
+        hands.wait(lambda: left.stops and right.stops and right.first is None, 'the stops')
+        other.mouse.up()
+    for arm in (left, right):
+        arm.destroy()

@@ -36,3 +36,9 @@ def test_hands(arms, left, right):
         name for name in arms if name in (left, right)]
     for hand, arm in (('left', left), ('right', right)):
         assert arm is None or hands[arm] == hand
+
+
+def test_the_only_arm():
+    """Both hands lead it, unless it is the first that was found of several."""
+    assert hands_of(['left']) == {'left': ''}
+    assert hands_of(['right'], of_robot=True) == {'right': 'right'}

@@ -27,16 +27,22 @@ def named(targets: Sequence[str]) -> dict[str, str]:
     return short if len(short) == len(targets) else {target: target for target in targets}
 
 
-def hands_of(arms: Iterable[str]) -> dict[str, str]:
+def hands_of(arms: Iterable[str], of_robot: bool = False) -> dict[str, str]:
     """
-    Return which hand leads each arm, '' if none; both may lead the only one.
+    Return which hand leads each arm, '' if none, or if both may: they may lead the only one.
 
     The left hand leads the first arm whose name has the word left.  Hands without such an arm
     lead those whose names have neither word, in their order.
+
+    Parameters
+    ----------
+    of_robot : bool
+        Whether they are the arms of an ik_arms that are known so far: one may not be the only one.
+
     """
     arms = [*arms]
     hands = dict.fromkeys(arms, '')
-    if len(arms) < 2:
+    if len(arms) < 2 and not of_robot:
         return hands
     words = {arm: set(arm.lower().replace('/', '_').split('_')) for arm in arms}
     others = [arm for arm in arms if not words[arm] & {*HANDS}]

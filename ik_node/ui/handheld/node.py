@@ -159,7 +159,7 @@ class Handheld(QosLog, Node):
     def _tick(self) -> None:
         now = monotonic()
         states = {name: arm.states(now) for name, arm in self._arms.items()}
-        hands = hands_of(states)
+        hands = hands_of(states, bool(self._robot))
         self._server.show({number: PageState({
             name: replace(each[number], hand=hands[name]) for name, each in states.items()})
             for number in self._pages})

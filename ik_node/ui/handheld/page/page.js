@@ -326,8 +326,9 @@ function onFrame(_time, frame) {
     sendHeading(viewer.transform.orientation);
   }
   for (const name of names) {
-    const source = names.length === 1 ? choose(sources, name)
-      : sources.find(each => each.handedness && each.handedness === state.arms[name].hand);
+    const hand = state.arms[name].hand;
+    const source = names.length === 1 && !hand ? choose(sources, name)
+      : sources.find(each => hand && each.handedness === hand);
     const byDevice = name === ledByDevice() && (names.length === 1 || !sources.length);
     lead(name, source ? frame.getPose(source.gripSpace, space) : byDevice && viewer,
          (byDevice && (pointers.size > 0 || touched))
