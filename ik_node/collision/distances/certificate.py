@@ -34,7 +34,13 @@ from ik_node.collision.distances.check import (
     signed_distance,
 )
 from ik_node.collision.distances.model import CollisionModel, NEAR_LINKS_HINT
-from ik_node.collision.distances.sweeps import relative_sweep, shift, shift_along, write_twists
+from ik_node.collision.distances.sweeps import (
+    most_of_block,
+    relative_sweep,
+    shift,
+    shift_along,
+    write_twists,
+)
 from ik_node.kinematics.kernels import compiled, inner, small
 
 FIRST_INTERVAL_S = 0.1        # longest interval that is looked at first
@@ -54,14 +60,16 @@ class IntervalWork(NamedTuple):
     stack: np.ndarray
     """(MAX_INTERVALS, 3), middle and half length (s) of the intervals that wait, and how many
     blocks are looked at."""
+    margins: np.ndarray
+    """(B,), the largest distance (m) that a pair of each block must keep; not negative."""
     rows: np.ndarray
     """(4, n), position in the middle of an interval; how far the joints go from there on a
     straight line, and at most; and position in a segment."""
 
 
-def interval_work(n: int) -> IntervalWork:
-    """Return the workspace of :func:`first_contact` for n joints."""
-    return IntervalWork(np.zeros((MAX_INTERVALS, 3)), np.zeros((4, n)))
+def interval_work(n: int, blocks: int = 0) -> IntervalWork:
+    """Return the workspace of :func:`first_contact` for n joints and some blocks of pairs."""
+    return IntervalWork(np.zeros((MAX_INTERVALS, 3)), np.zeros(blocks), np.zeros((4, n)))
 
 
 @dataclass(frozen=True)
@@ -161,9 +169,9 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
     wanted = np.maximum(allowed, model.margins) if rises else allowed
     segment, t, k = first_contact(
         model.pairs_from(c[0, :1]), np.ascontiguousarray(lengths, dtype=float), c,
-        NO_SLACK if slack is None else slack,
-        float(wanted.max()), allowed.copy() if rises else allowed, wanted, rises, LEAST_DOUBT_M,
-        np.arange(len(model.pairs.blocks)), interval_work(c.shape[2]), work)
+        NO_SLACK if slack is None else slack, allowed.copy() if rises else allowed, wanted, rises,
+        LEAST_DOUBT_M, np.arange(len(model.pairs.blocks)),
+        interval_work(c.shape[2], len(model.pairs.blocks)), work)
     if segment == NO_SEGMENT:
         return None
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
@@ -180,7 +188,7 @@ def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> Conta
 
 
 @compiled
-def first_contact(check, lengths, c, slack, margin, least, wanted, rises, doubt, near, intervals,
+def first_contact(check, lengths, c, slack, least, wanted, rises, doubt, near, intervals,
                   work):
     """
     Find the first instant at which a pair of parts is too near.
@@ -192,8 +200,6 @@ def first_contact(check, lengths, c, slack, margin, least, wanted, rises, doubt,
     c : (6, k, n) array
     slack : (k, n) or (0, 0) array
         As for :func:`certify`; none.
-    margin : float
-        The largest distance (m) that a pair must keep; not negative.
     least : (K,) array, changed
         The distance (m) that each pair must keep; below 0, minus the depth of an overlap.
     wanted : (K,) array
@@ -213,16 +219,18 @@ def first_contact(check, lengths, c, slack, margin, least, wanted, rises, doubt,
         Segment (NO_SEGMENT if there is none), time in it (s), and pair.
 
     """
-    stack, rows = intervals.stack, intervals.rows
+    stack, rows, margins = intervals.stack, intervals.rows, intervals.margins
     q, motion, middle = rows[0], rows[1:3], rows[3]
     all_blocks = left = near.shape[0]
+    for i in range(all_blocks):
+        margins[near[i]] = max(0.0, most_of_block(check, near[i], wanted))
     for segment in range(lengths.shape[0]):
         if rises:
             left = all_blocks  # in a window it would not be seen when the pairs come apart
         elif segment % WINDOW_SEGMENTS == 0:
             window_deviations(c, lengths, slack, segment, q, motion, middle)
             place_parts(check, q, work)
-            left, _ = undecided_blocks(check, motion, margin, least, near, doubt, work)
+            left, _ = undecided_blocks(check, motion, margins, least, near, doubt, work)
             if left < 0:
                 left = all_blocks
         if left == 0:
@@ -241,7 +249,7 @@ def first_contact(check, lengths, c, slack, margin, least, wanted, rises, doubt,
                     for i in range(q.shape[0]):
                         motion[1, i] += slack[segment, i]
                 place_parts(check, q, work)
-                undecided, k = undecided_blocks(check, motion, margin, least, near[:candidates],
+                undecided, k = undecided_blocks(check, motion, margins, least, near[:candidates],
                                                 doubt, work)
                 if undecided == 0:
                     if rises:  # all that is left to be looked at is later
@@ -277,7 +285,7 @@ def raise_least(check, least, wanted, work):
 
 
 @inner
-def undecided_blocks(check, motion, margin, least, candidates, doubt, work):
+def undecided_blocks(check, motion, margins, least, candidates, doubt, work):
     """
     Bring the blocks that are not proved to be apart on an interval to the front.
 
@@ -288,6 +296,8 @@ def undecided_blocks(check, motion, margin, least, candidates, doubt, work):
     motion : (2, n) array
         How far the joints go from the middle to the end on a straight line, with their signs; and
         how far they go from the middle at most.
+    margins : (B,) array
+        As in :class:`IntervalWork`.
     candidates : (b,) int array
         The blocks that are looked at, which change places.
 
@@ -302,7 +312,7 @@ def undecided_blocks(check, motion, margin, least, candidates, doubt, work):
         write_twists(check, motion[0], work)
     for i in range(candidates.shape[0]):
         block = candidates[i]
-        verdict, k = block_verdict(check, motion, margin, least, block, doubt, work)
+        verdict, k = block_verdict(check, motion, margins[block], least, block, doubt, work)
         if verdict == PAIR_TOO_NEAR:
             return PAIR_TOO_NEAR, k
         if verdict == INTERVAL_UNDECIDED:

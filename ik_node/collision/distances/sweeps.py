@@ -242,23 +242,14 @@ def find_near_pairs(check, q, least, distances, near, work):
         Changed meanwhile.
     least : (K,) array
         Distance (m) below which each pair must not come.
-    distances : (K,) array
-        Workspace.
+    distances : (K,) array, written
+        Of the pairs (m); lower bounds where they are more than NEAR_GAP_M above the least.
     near : NearPairs, written
     work : CheckWork
 
     """
     numbers, gaps, gradients = near.numbers, near.gaps, near.gradients
-    farthest = -np.inf
-    for k in range(least.shape[0]):
-        farthest = max(farthest, least[k])
-    place_parts(check, q, work)
-    enough = farthest + NEAR_GAP_M
-    for block in range(check.blocks.shape[0]):
-        apart = block_distance(check, block, enough, work)
-        for k in range(check.blocks[block, 2], check.blocks[block, 3]):
-            distances[k] = apart if apart > enough \
-                else signed_distance(check, k, enough, -np.inf, work)
+    write_distances(check, q, least, NEAR_GAP_M, distances, work)
     count = 0
     for k in range(least.shape[0]):
         gap = distances[k] - least[k]
@@ -289,6 +280,37 @@ def find_near_pairs(check, q, least, distances, near, work):
                 else:
                     gradients[i, joint] = (gradients[i, joint] - there) / (2.0 * JOINT_STEP)
         q[joint] = here
+
+
+@compiled
+def distances_to(check, q, least, more, distances, work):
+    """
+    Write the distances (K,) of all pairs at q (n,), m, as :func:`signed_distance`.
+
+    Lower bounds where they are `more` (m) above the least, (K,).
+    """
+    write_distances(check, q, least, more, distances, work)
+
+
+@inner
+def write_distances(check, q, least, more, distances, work):
+    """As :func:`distances_to`; groups that are far apart are dismissed together."""
+    place_parts(check, q, work)
+    for block in range(check.blocks.shape[0]):
+        enough = most_of_block(check, block, least) + more
+        apart = block_distance(check, block, enough, work)
+        for k in range(check.blocks[block, 2], check.blocks[block, 3]):
+            distances[k] = apart if apart > enough \
+                else signed_distance(check, k, least[k] + more, -np.inf, work)
+
+
+@small
+def most_of_block(check, block, values):
+    """Return the largest of the values (K,) of the pairs of a block."""
+    most = -np.inf
+    for k in range(check.blocks[block, 2], check.blocks[block, 3]):
+        most = max(most, values[k])
+    return most
 
 
 @inner

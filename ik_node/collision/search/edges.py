@@ -45,7 +45,7 @@ class EdgeCheck(NamedTuple):
     check: Pairs
     # (K,), distance (m) that each pair must keep; below 0, minus the depth of an overlap
     least: np.ndarray
-    margin: float  # largest of `least`, and not negative
+    margins: np.ndarray  # (B,), the largest of `least` of each block, and not negative
     doubt: float   # EDGE_DOUBT_M
     # lower, upper: (n,), joint limits, finite
     lower: np.ndarray
@@ -79,21 +79,22 @@ def edge_check(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     allowed = allowed_distances(model, q_start)
     least = np.where(allowed < model.margins, allowed - EDGE_DOUBT_M,
                      np.maximum(least, model.margins))
-    return _edge_check(model.pairs_from(ends), least, widest, lower, upper)
+    return _edge_check(model.pairs_from(ends), least, lower, upper)
 
 
 def unchecked_edges(chain: Chain, lower: np.ndarray, upper: np.ndarray) -> EdgeCheck:
     """Return the edge check of an arm without obstacles; its links are not checked either."""
     nothing = paired(MovingFrames(chain.table, chain.parents, chain.lower, chain.upper, {}),
                      shapes_of((), (), ())[0], (), ())
-    return _edge_check(nothing, np.zeros(0), 0.0, lower, upper)
+    return _edge_check(nothing, np.zeros(0), lower, upper)
 
 
-def _edge_check(pairs: Pairs, least: np.ndarray, widest: float, lower: np.ndarray,
+def _edge_check(pairs: Pairs, least: np.ndarray, lower: np.ndarray,
                 upper: np.ndarray) -> EdgeCheck:
-    n = len(lower)
+    n, firsts = len(lower), pairs.blocks[:, 2]
+    margins = np.maximum.reduceat(least, firsts) if len(firsts) else np.empty(0)
     return EdgeCheck(
-        pairs, least, widest, EDGE_DOUBT_M, np.array(lower, dtype=float),
+        pairs, least, np.maximum(margins, 0.0), EDGE_DOUBT_M, np.array(lower, dtype=float),
         np.array(upper, dtype=float), np.empty((2, n)),
         np.empty(len(pairs.blocks), dtype=np.int64), np.empty((MAX_WAITING_INTERVALS, 3)),
         np.empty(n), check_work(pairs))
@@ -119,7 +120,7 @@ def edge_free(edge, q0, q1):
         for i in range(q0.shape[0]):
             edge.motion[0, i] = half * (q1[i] - q0[i])
             edge.motion[1, i] = abs(edge.motion[0, i])
-        undecided, _ = undecided_blocks(edge.check, edge.motion, edge.margin, edge.least,
+        undecided, _ = undecided_blocks(edge.check, edge.motion, edge.margins, edge.least,
                                         edge.near[:candidates], edge.doubt, edge.work)
         if undecided < 0:
             return False
@@ -151,7 +152,8 @@ def near_blocks(edge, q0, q1):
         a, b = check.blocks[block, 0], check.blocks[block, 1]
         moved = approach(check, deviation,
                          (check.group_frames[a], check.group_frames[b]), (a, b))
-        if block_distance(check, block, edge.margin + moved, edge.work) <= edge.margin + moved:
+        enough = edge.margins[block] + moved
+        if block_distance(check, block, enough, edge.work) <= enough:
             edge.near[near] = block
             near, most = near + 1, max(most, 2.0 * moved)
     return near, most
