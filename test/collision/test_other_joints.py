@@ -327,3 +327,87 @@ def test_a_joint_whose_states_end():
                 assert watched.tracker.lost == (name,)
                 assert f"'{name}' may be anywhere" in watched.tracker.complaint
         assert told == OtherJoint(pytest.approx(0.4), REST_ROOM) and not watched.tracker.complaint
+
+
+def assert_same(one, other):
+    """Arrays, and tuples of arrays, are equal up to rounding."""
+    for a, b in zip(one, other, strict=True):
+        if isinstance(a, tuple):
+            assert_same(a, b)
+        else:
+            np.testing.assert_allclose(a, b, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(('base', 'tip'), [
+    ('base_link', 'left_tool'),  # the right arm is on the torso, which is a frame of the chain
+    ('torso', 'left_tool'), ('torso', 'right_tool')])
+def test_joints_that_move_change_no_more_than_they_carry(base, tip):
+    """A model that is moved is the one that is made with the joints there, objects and all."""
+    tree, rng = parse_urdf(TWO_ARMS.read_text(encoding='utf-8')), np.random.default_rng(5)
+    chain, bodies, scene = make_chain(tree, base, tip), arm_bodies(tree), Scene(base, tree.links)
+    for frame in ('left_tool', 'right_tool', base):
+        scene.add_box(f'box of {frame}', (0.1, 0.2, 0.3), frame=frame)
+    moved = CollisionModel(chain, tree, bodies, margin=0.01).with_objects(scene.bodies)
+    for _ in range(6):
+        others = {name: OtherJoint(float(rng.uniform(-1.0, 1.0)),
+                                   float(rng.choice([0.0, REST_ROOM, 0.2, 4.0])))
+                  for name in moved.other_joints if rng.random() < 0.8}
+        before, moved = moved, moved.with_others(others)
+        made = moved.with_objects(scene.bodies)
+        assert moved.is_alike(before) and not moved.is_alike(made)
+        assert_same(moved.pairs, made.pairs)
+        assert_same([moved.margins, moved.swept], [made.margins, made.swept])
+        assert moved.widest_margin == pytest.approx(made.widest_margin, abs=1e-12)
+        assert np.abs(moved.pairs.shapes.poses - before.pairs.shapes.poses).max() > 0.01
+
+
+def test_a_plane_and_a_wheel_beside_the_arm_move_as_they_are_made():
+    """Groups with a plane have no ball, and a wheel that turns about its axis needs no room."""
+    rng, scene = np.random.default_rng(6), Scene('base')
+    tree = parse_urdf(
+        '<robot name="cart"><link name="base"/><link name="arm"/>'
+        + ''.join(f'<link name="{name}"><collision>{at}<geometry>{shape}</geometry></collision>'
+                  '</link>' for name, at, shape in (
+                      ('tool', '', '<box size="0.1 0.2 0.3"/>'),
+                      ('wheel', '<origin xyz="0 0 0.1"/>',
+                       '<cylinder radius="0.1" length="0.05"/>'),
+                      ('slide', '', '<sphere radius="0.1"/>')))
+        + joint('a', 'base', 'arm', 'xyz="0 0 0.1"')
+        + joint('b', 'arm', 'tool', 'xyz="0.3 0 0.1"', '0 1 0')
+        + joint('spin', 'slide', 'wheel', 'xyz="0.5 0.1 0" rpy="0.4 0.2 0"', kind='continuous')
+        + joint('push', 'base', 'slide', 'xyz="0.6 0.1 0"', kind='prismatic') + '</robot>')
+    scene.add_plane('lid', frame='slide')
+    model = CollisionModel(make_chain(tree, 'base', 'tool'), tree, arm_bodies(tree).bodies,
+                           margin=0.01).with_objects(Scene('base', tree.links).bodies)
+    model = model.with_objects(scene.bodies)
+    for rooms in ((0.3, 0.0), (0.0, 0.2), (0.3, 0.2)):
+        moved = model.with_others({name: OtherJoint(float(rng.uniform(-0.5, 0.5)), room)
+                                   for name, room in zip(('spin', 'push'), rooms)})
+        made = moved.with_objects(scene.bodies)
+        assert_same(moved.pairs, made.pairs)
+        assert_same([moved.margins, moved.swept], [made.margins, made.swept])
+        assert (moved.margins > 0.01).any() == (rooms[1] > 0.0)
+
+
+def test_joints_that_move_together_are_told_together():
+    """All anew as soon as what was told of one does not hold; too much room for a while only."""
+    names = 'right_shoulder_pan', 'right_elbow'
+    tree = parse_urdf(TWO_ARMS.read_text(encoding='utf-8'))
+    states, told = Watched('r'), []
+    states.tracker = OtherJointTracker(tree, names, {})
+    for k in range(300):
+        now, moves = 0.01 * k, k < 200
+        for name, speed in zip(names, (0.4, 0.25) if moves else (0.0, 0.0)):
+            states.name = name
+            states.take(now, speed * min(now, 2.0) if moves else states.positions[name], speed,
+                        1.0 + now)
+        found = states.tracker.look(states, now)
+        if found is not None:
+            told.append((now, found))
+        for name in names:
+            assert told[-1][1][name].holds(states.positions[name])
+    for name in names:
+        assert told[-1][1][name] == OtherJoint(states.positions[name], REST_ROOM)
+        first, second = (each[name].position for _, each in told[1:3])
+        assert first != second
+    assert 4 <= len(told) <= 9 and told[-1][0] < 2.4

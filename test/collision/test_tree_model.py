@@ -4,13 +4,14 @@
 
 import numpy as np
 import robots
-from two_arms import LEFT, MARGIN_M, model, oracle, TREE, TWO_ARMS
+from two_arms import LEFT, MARGIN_M, model, oracle, RIGHT, TREE, TWO_ARMS
 
 from ik_node import load_tree
 from ik_node.collision.bodies.links import arm_bodies
 from ik_node.collision.distances.certificate import certify_edge
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.scene.scene import Scene
+from ik_node.model.chain import make_chain
 
 SAMPLES = 200
 
@@ -119,3 +120,25 @@ def test_a_mobile_base_moves_the_arms_among_objects():
                             **robots.positions(TREE, np.zeros(TREE.n))}) for x in (0.0, 3.0)]
     contact = certify_edge(mobile, *ends)
     assert contact is not None and 'post' in contact.names
+
+
+def test_objects_of_all_arms():
+    """Each once; of one that an arm has elsewhere, both; the widest margin, and what may touch."""
+    arms = [CollisionModel(make_chain(TREE.tree, 'torso', tip), TREE.tree,
+                           arm_bodies(TREE.tree).bodies) for tip in (LEFT, RIGHT)]
+    place, other = np.eye(4), np.eye(4)
+    other[:3, 3] = 0.3, 0.0, 0.0
+    scenes = [Scene('torso', TREE.tree.links) for _ in arms]
+    for scene, T in zip(scenes, (place, other)):
+        scene.add_box('table', (0.1, 0.1, 0.1))
+        scene.add_box('crate', (0.1, 0.1, 0.1), T)
+    among = [arm.with_objects(scene.bodies, margin, {'table': [link]}) for arm, scene, margin, link
+             in zip(arms, scenes, (0.02, 0.05), ('left_hand', 'right_hand'))]
+    whole = model().with_objects_of(among)
+    assert [body.name for body in whole.objects] == ['table', 'crate', f'crate of {RIGHT}']
+    assert {body.frame for body in whole.objects} == {'torso'} and whole.margin == 0.05
+    assert whole.touch_links['table'] == {'left_hand', 'right_hand'}
+    q = TREE.middle
+    assert len(whole.distances(q)) > len(model().distances(q))
+    assert whole.with_objects_of(among).margin == 0.05 \
+        and len(whole.with_objects_of(among).objects) == 3

@@ -3,6 +3,7 @@
 """
 Distances of postures, and proofs of what lies between them.
 
+    beside        Compiled placement of what joints beside a chain carry
     certificate   Proof that a timed trajectory is free at every instant, also between its points
     check         Compiled check of postures: the distances of all pairs that may meet
     depth         How deep two convex parts overlap: the least shift that brings them apart

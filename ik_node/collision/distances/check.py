@@ -116,7 +116,7 @@ def paired(moving: MovingFrames, shapes: Shapes, groups: Sequence[int],
         table[order], np.ascontiguousarray(rows), group_frames,
         np.array([parts[0] if len(parts) == 1 and shapes.ints[parts[0], 0] != HULL_KIND else -1
                   for parts in members], dtype=np.int64),
-        group_balls, _reaches(moving, group_frames, group_balls))
+        group_balls, reaches(moving, group_frames, group_balls))
 
 
 def _branching_parents(moving: MovingFrames) -> np.ndarray:
@@ -126,7 +126,7 @@ def _branching_parents(moving: MovingFrames) -> np.ndarray:
     return moving.parents[:0 if serial else None]
 
 
-def _reaches(moving: MovingFrames, frames: np.ndarray, balls: np.ndarray) -> np.ndarray:
+def reaches(moving: MovingFrames, frames: np.ndarray, balls: np.ndarray) -> np.ndarray:
     """
     Return how far balls (k, 4) in moving frames (k,) move with each row of the table, (m, k).
 
@@ -135,24 +135,24 @@ def _reaches(moving: MovingFrames, frames: np.ndarray, balls: np.ndarray) -> np.
     """
     table, parents = moving.table, moving.parents
     centres, radii, at = balls[:, :3].copy(), balls[:, 3].copy(), frames.copy()
-    reaches = np.zeros((len(table), len(frames)))
+    found = np.zeros((len(table), len(frames)))
     for k in reversed(range(len(table))):  # a row comes after the one that carries it
         row, carried = table[k], at == k + 1
         x, y, z = centres[carried].T
         if row[12] == 0.0:
             radii[carried] += np.hypot(x, y)
-            reaches[k, carried] = abs(row[14]) * radii[carried]
+            found[k, carried] = abs(row[14]) * radii[carried]
             x, y = 0.0 * x, 0.0 * y
         else:
             z = z + row[15]
             if row[14] != 0.0:
                 lower, upper = moving.lower[int(row[13])], moving.upper[int(row[13])]
-                reaches[k, carried] = abs(row[14])
+                found[k, carried] = abs(row[14])
                 radii[carried] += 0.5 * abs(row[14]) * (upper - lower)
                 z = z + (0.5 * row[14] * (lower + upper) if upper - lower < np.inf else 0.0)
         centres[carried] = np.column_stack([x, y, z]) @ row[:9].reshape(3, 3).T + row[9:12]
         at[carried] = parents[k] + 1
-    return reaches
+    return found
 
 
 def pairs_from(check: Pairs, chain: JointSpace, Q: np.ndarray) -> Pairs:

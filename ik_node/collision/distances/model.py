@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, takewhile
 
@@ -23,6 +23,7 @@ from ik_node.collision.bodies.links import (
 )
 from ik_node.collision.bodies.parts import Body
 from ik_node.collision.bodies.shapes import PLANE_KIND, round_axis, shapes_of
+from ik_node.collision.distances.beside import Beside
 from ik_node.collision.distances.check import (
     check_postures,
     check_work,
@@ -42,7 +43,12 @@ from ik_node.collision.distances.other_joints import (
 )
 from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import Arm
-from ik_node.kinematics.tree.kinematic_tree import KinematicTree, moving_frames
+from ik_node.kinematics.tree.kinematic_tree import (
+    beside_frames,
+    KinematicTree,
+    moving_frames,
+    MovingFrames,
+)
 from ik_node.model.chain import Chain
 from ik_node.model.description.urdf import Tree
 
@@ -263,6 +269,33 @@ class CollisionModel:
         other._set_objects(tuple(objects), touch_links or {})
         return other
 
+    def with_objects_of(self, arms: Iterable[CollisionModel]) -> CollisionModel:
+        """
+        Return the model among its objects and those that models of its arms have.
+
+        Of an object that an arm has elsewhere there are two; the second one is named by the tip,
+        too.  The margin is the widest.
+        """
+        objects = {body.name: body for body in self.objects}
+        touching: dict[str, set[str]] = {}
+        margin = self.margin
+        for arm in arms:
+            margin = max(margin, arm.margin)
+            for body in arm.objects:
+                body = replace(body, frame=body.frame or arm.chain.base_link)
+                known = objects.get(body.name, body)
+                same = (known.frame or self.chain.base_link) == body.frame \
+                    and len(known.parts) == len(body.parts) and all(
+                        np.allclose(one.T, other.T) for one, other in zip(known.parts, body.parts))
+                name = body.name if same else f'{body.name} of {arm.chain.tip_link}'
+                objects[name] = replace(body, name=name)
+                touching.setdefault(name, set()).update(arm.touch_links.get(body.name, ()))
+        return self.with_objects(objects.values(), margin, touching)
+
+    def is_alike(self, other: CollisionModel) -> bool:
+        """Return whether the two differ at most in where joints beside the chain are."""
+        return self._kept_beside is other._kept_beside and self.chain is other.chain
+
     def with_others(self, others: Mapping[str, OtherJoint]) -> CollisionModel:
         """
         Return the model with joints that are not of the chain elsewhere.
@@ -279,8 +312,21 @@ class CollisionModel:
         other = object.__new__(CollisionModel)
         other.__dict__.update(self.__dict__)
         other._place_links(others)
-        other._set_objects(self.objects, self.touch_links)
+        if len(self.pairs.table) > len(self.chain.table):  # what mimics the chain may be carried
+            other._set_objects(self.objects, self.touch_links)
+            return other
+        other.pairs, other.margins, other.swept = self._beside().placed(other.others)
+        other._forget_postures()
         return other
+
+    def _beside(self) -> Beside:
+        """Return what joints beside the chain carry; all models that differ in these share it."""
+        if not self._kept_beside:
+            every = self.bodies + self.objects
+            self._kept_beside.append(Beside(
+                beside_frames(self.chain, self._tree), self._moving, self.pairs, every,
+                self._owners, self._groups, self.chain.base_link, self._without_rooms))
+        return self._kept_beside[0]
 
     def without(self, joints: Collection[str]) -> CollisionModel:
         """Return the model without what some of the joints beside the chain carry."""
@@ -519,14 +565,25 @@ class CollisionModel:
         return found
 
     def _place_links(self, others: Mapping[str, OtherJoint]) -> None:
-        self.others = dict(others)
-        self._moving = moving_frames(self.chain, self._tree, {
-            name: other.position for name, other in others.items()})
+        self.others, self._placed = dict(others), None
+
+    @property
+    def _moving(self) -> MovingFrames:
+        """Return the frames that move with the chain, and where links are; found when needed."""
+        if self._placed is None:
+            self._placed = moving_frames(self.chain, self._tree, {
+                name: other.position for name, other in self.others.items()})
+        return self._placed
+
+    def _forget_postures(self) -> None:
+        """Note that the pairs, or what they must keep, are others than before."""
+        self._worst: tuple[bytes, WorstPair | None] | None = None  # of the last posture
+        self._spare_work: list[CheckWork] = []
+        self.widest_margin = float(self.margins.max(initial=self.margin))
 
     def _set_objects(self, objects: tuple[Body, ...],
                      touch_links: Mapping[str, Iterable[str]]) -> None:
         self.objects, self.touch_links, places = objects, touch_links, self._moving.places
-        self._worst: tuple[bytes, WorstPair | None] | None = None  # of the last posture
         for body in objects:
             if (body.frame or self.chain.base_link) not in places:
                 raise ParameterError(f'the object {quote(body.name)} is in the frame '
@@ -560,16 +617,18 @@ class CollisionModel:
         keys = [('frame', placed[owner][0]) if owner < count and placed[owner][0] > 0 else owner
                 for owner in owners]
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-        self.pairs = paired(self._moving, shapes, [numbers[key] for key in keys], table)
+        self._owners, self._groups = owners, [numbers[key] for key in keys]
+        self.pairs = paired(self._moving, shapes, self._groups, table)
         ends = self.pairs.pairs[self.pairs.blocks[:, 2]].max(axis=1, initial=-1)
-        self._spare_work: list[CheckWork] = []
         self._link_parts = sum(owner < count for owner in owners)
         self._link_blocks = int(np.count_nonzero(ends < self._link_parts))
         usual = np.full(len(self.pairs.pairs), np.inf)
         both = np.sort(np.array(owners, dtype=np.int64)[self.pairs.pairs], axis=1)
         for k in np.flatnonzero(both[:, 1] < count):
             usual[k] = self._usual.get(tuple(both[k].tolist()), np.inf)
-        self.margins = np.minimum(self.margin, USED_DISTANCE_SHARE * usual)
+        self._without_rooms = np.minimum(self.margin, USED_DISTANCE_SHARE * usual)
+        self._kept_beside: list[Beside] = []
+        self.margins = self._without_rooms.copy()
         self.swept = np.zeros(len(self.margins), dtype=bool)
         rooms = {name: other.room for name, other in self.others.items() if other.room}
         if rooms:
@@ -586,7 +645,7 @@ class CollisionModel:
             self.margins += moved(rooms)[self.pairs.pairs].sum(axis=1)
             moving = {name: room for name, room in rooms.items() if room > REST_ROOM}
             self.swept = (moved(moving) > 0.0)[self.pairs.pairs].any(axis=1)
-        self.widest_margin = float(self.margins.max(initial=self.margin))
+        self._forget_postures()
 
     def _disable(self, disabled_pairs: Iterable[tuple[str, str]]) -> None:
         """Leave out pairs of links, among those that were found worth a check."""

@@ -28,7 +28,8 @@ NOISE_SPEED = 0.05       # rad/s or m/s, that is measured of a joint whose posit
 MOTION_HORIZON_S = 1.0   # for which a joint may go on as fast
 DIFFERENCE_TIME_S = 0.1  # at least, over which positions tell how fast it is
 LOST_TIME_S = 1.0        # without a state, after which a joint that moved may be anywhere
-ROOM_FACTOR = 2.0        # of the room that a joint needs, which it has at most
+ROOM_FACTOR = 2.0        # of the room that a joint needs, which it has at most ...
+ROOM_TIME_S = 0.2        # ... for longer than that
 
 
 class OtherJoint(NamedTuple):
@@ -156,6 +157,7 @@ class OtherJointTracker:
         self.unknown, self.lost = tuple(name for name in names if name not in assumed), ()
         self._last: dict[str, _Difference] = {}
         self._told: dict[str, OtherJoint] = {}
+        self._told_at = -np.inf
 
     @property
     def complaint(self) -> str:
@@ -171,7 +173,7 @@ class OtherJointTracker:
 
     def look(self, states: States, now: float) -> dict[str, OtherJoint] | None:
         """
-        Return where the joints are and may be, if that is not what was returned last; else None.
+        Return where the joints are and may be, if what was returned last does not hold; else None.
 
         Parameters
         ----------
@@ -182,31 +184,36 @@ class OtherJointTracker:
             Time (s) on the clock of ``states.heard``.
 
         """
-        found, lost = {}, []
+        found, lost, kept = {}, [], True
+        wide_at_most = ROOM_FACTOR if now - self._told_at > ROOM_TIME_S else np.inf
         for name, assumed in self._assumed.items():
+            told = self._told.get(name)
             if name not in states.positions:
                 found[name] = OtherJoint(assumed)
+                kept = kept and told == found[name]
                 continue
-            position, told = states.positions[name], self._told.get(name)
-            velocity, age = self._velocity(name, states), now - states.heard[name]
+            position, velocity = states.positions[name], self._velocity(name, states)
+            age = now - states.heard[name]
             rests = abs(velocity) < STANDING_SPEED
             if not rests and age > LOST_TIME_S:
                 lost.append(name)
                 found[name] = self._anywhere(name, position)
+                kept = kept and told == found[name]
                 continue
-            place = self._place(name, position, 0.0 if rests else velocity, age + MOTION_HORIZON_S)
-            soon = np.clip(position + (age + 0.5 * MOTION_HORIZON_S) * velocity,
-                           *self._limits(name))
-            kept = told is not None and told.holds(position) \
-                and told.room <= (1.0 if rests else ROOM_FACTOR) * place.room \
-                and (rests or told.holds(float(soon)))
-            found[name] = told if kept else place
+            lower, upper = self._limits(name)
+            found[name] = place = _place((lower, upper), position, 0.0 if rests else velocity,
+                                         age + MOTION_HORIZON_S)
+            soon = min(max(position + (age + 0.5 * MOTION_HORIZON_S) * velocity, lower), upper)
+            kept = kept and told is not None and told.holds(position) \
+                and told.room <= (1.0 if rests else wide_at_most) * place.room \
+                and (rests or told.holds(soon))
         self.lost = tuple(lost)
         self.unknown = tuple(name for name in self._assumed
                              if name not in states.positions and name not in self._given)
-        if found == self._told:
+        if kept:
             return None
-        self._told = found
+        # All at once: joints of an arm move together, and each change costs the same.
+        self._told, self._told_at = found, now
         return found
 
     def _velocity(self, name: str, states: States) -> float:
@@ -233,13 +240,6 @@ class OtherJointTracker:
             return float(np.remainder(change + np.pi, 2.0 * np.pi) - np.pi)
         return change
 
-    def _place(self, name: str, position: float, velocity: float, reach: float) -> OtherJoint:
-        """Return the middle of where a joint may be within `reach` (s), and its room there."""
-        lower, upper = self._limits(name)
-        end = np.clip(position + reach * velocity, min(lower, position), max(upper, position))
-        return OtherJoint(float(0.5 * (position + end)),
-                          float(0.5 * abs(end - position)) + REST_ROOM)
-
     def _anywhere(self, name: str, position: float) -> OtherJoint:
         """Return all places that a joint may be in, which was at a position."""
         lower, upper = self._limits(name)
@@ -250,3 +250,11 @@ class OtherJointTracker:
 
     def _limits(self, name: str) -> tuple[float, float]:
         return self._joints[name].lower, self._joints[name].upper
+
+
+def _place(limits: tuple[float, float], position: float, velocity: float,
+           reach: float) -> OtherJoint:
+    """Return the middle of where a joint may be within `reach` (s), and its room there."""
+    lower, upper = limits
+    end = min(max(position + reach * velocity, min(lower, position)), max(upper, position))
+    return OtherJoint(0.5 * (position + end), 0.5 * abs(end - position) + REST_ROOM)

@@ -22,7 +22,13 @@ from ik_node.kinematics.kernels import joint_frames
 from ik_node.kinematics.links import link_poses, path_between, placed_links
 from ik_node.kinematics.tree.tree_kernels import tree_columns, tree_frames
 from ik_node.model.chain import Chain
-from ik_node.model.description.urdf import Joint, leader_of, require_usable, Tree
+from ik_node.model.description.urdf import (
+    Joint,
+    leader_of,
+    MULTI_DOF_TYPES,
+    require_usable,
+    Tree,
+)
 from ik_node.model.joint_space import JointSpace, read_only
 from ik_node.model.joints import BASE_ROW, coordinates_of, JointBounds, TableRows
 
@@ -319,6 +325,42 @@ def moving_frames(space: Chain | KinematicTree, tree: Tree,
     places = placed_links(tree, _on_the_way(space, tree, values), values, cross)
     return MovingFrames(np.array(rows.table), np.array(rows.parents), space.lower, space.upper,
                         places)
+
+
+class BesideFrames(NamedTuple):
+    """The frames that move with single joints beside a chain or tree, and the links in them."""
+
+    names: tuple[str, ...]
+    """Of these joints, which do not mimic others."""
+    rest: tuple[float, ...]
+    """Where each is if that is not known, rad or m."""
+    table: np.ndarray
+    """(r, 16), as that of a chain."""
+    parents: np.ndarray
+    """(r,) int, row that carries each row; -1: a moving frame of the chain, or the base."""
+    places: Places
+    """By link that such a joint carries: its row, and its pose (4, 4) there."""
+
+
+def beside_frames(space: Chain | KinematicTree, tree: Tree) -> BesideFrames:
+    """Return the frames that move with joints beside a chain or tree, none of which mimic it."""
+    by_name = {joint.name: joint for joint in tree.joints}
+    values, rows, first = _standing(space, tree, {}), TableRows(), len(space.table) + 1
+
+    def cross(joint: Joint, down: bool, frame: int,
+              T: np.ndarray) -> tuple[int, np.ndarray] | None:
+        leader = leader_of(joint, by_name)[0]
+        if not joint.moves or not joint.placed or leader.type in MULTI_DOF_TYPES \
+                or joint.type in MULTI_DOF_TYPES:
+            return None
+        row, T_next = rows.cross(max(frame - first, BASE_ROW), T, joint, down, by_name)
+        return first + row, T_next
+
+    places = placed_links(tree, _on_the_way(space, tree, values), values, cross)
+    return BesideFrames(
+        tuple(rows.names), tuple(values[name] for name in rows.names),
+        np.array(rows.table).reshape(-1, 16), np.array(rows.parents, dtype=np.int64),
+        {link: (frame - first, T) for link, (frame, T) in places.items() if frame >= first})
 
 
 def _on_the_way(space: Chain | KinematicTree, tree: Tree, values: Mapping[str, float]) -> Places:

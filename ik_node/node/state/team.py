@@ -10,7 +10,6 @@ they do meanwhile, as their controllers interpolate it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from time import monotonic
 from typing import NamedTuple, Protocol
 
@@ -18,7 +17,6 @@ import numpy as np
 
 from ik_node.base.errors import Reason, StateError, TrajectoryError
 from ik_node.base.text import quote
-from ik_node.collision.bodies.parts import Body
 from ik_node.collision.distances.certificate import Contact
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.distances.other_joints import MOTION_HORIZON_S, NOISE_SPEED
@@ -312,8 +310,10 @@ class TeamSeat(Seat):
         joints = frozenset(name for other in self.others if other.robot is not None
                            for name in other.robot.chain.joint_names)
         known = self._without  # in any thread
-        if known is None or known[0] is not model or known[1] != joints:
+        if known is None or known[1] != joints or not model.is_alike(known[0]):
             known = self._without = model, joints, model.without(joints)
+        elif known[0] is not model:
+            known = self._without = model, joints, known[2].with_others(model.others)
         return known[2]
 
     def contact(self, trajectory: Trajectory, began: float, stamped: bool = True,
@@ -464,7 +464,8 @@ class TeamModels:
                           id(robot.settings.tool)) for robot in robots)
         if basis != self._basis:
             self._basis, self._between = basis, None
-            self._whole = _with_all_objects(model, robots)
+            self._whole = model.with_objects_of(
+                [robot.settings.solver.collisions for robot in robots])
         return self._whole
 
     def between_arms(self) -> CollisionModel | None:
@@ -476,23 +477,3 @@ class TeamModels:
         if self._between is None:
             self._between = whole.between([robot.chain.joint_names for robot in robots])
         return self._between
-
-
-def _with_all_objects(model: CollisionModel, robots: Sequence[Robot]) -> CollisionModel:
-    """Return the model of a robot among the objects of all its arms."""
-    objects: dict[str, Body] = {body.name: body for body in model.objects}
-    touching: dict[str, set[str]] = {}
-    margin = model.margin
-    for robot in robots:
-        own = robot.settings.solver.collisions
-        margin = max(margin, own.margin)
-        for body in own.objects:
-            body = replace(body, frame=body.frame or own.chain.base_link)
-            known = objects.get(body.name, body)
-            same = (known.frame or model.chain.base_link) == body.frame \
-                and len(known.parts) == len(body.parts) and all(
-                    np.allclose(one.T, other.T) for one, other in zip(known.parts, body.parts))
-            name = body.name if same else f'{body.name} of {own.chain.tip_link}'
-            objects[name] = replace(body, name=name)
-            touching.setdefault(name, set()).update(own.touch_links.get(body.name, ()))
-    return model.with_objects(objects.values(), margin, touching)
