@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each row of the table of parameters names a field that there is."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from operator import attrgetter
 from pathlib import Path
 
@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from ik_node.base.errors import ParameterError
+from ik_node.collision.bodies.links import arm_bodies
+from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.other_joints import OtherJoint
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
 from ik_node.node.robot.settings import (
@@ -21,6 +24,7 @@ from ik_node.node.robot.settings import (
 from ik_node.ros.parameters.tables import IK_NODE
 
 CHAIN = make_chain(read_urdf(Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'))
+TWO_ARMS = Path(__file__).parents[2] / 'urdf/two_arms.urdf'
 DEFAULTS = {row.name: row.default for row in IK_NODE}
 
 
@@ -58,3 +62,19 @@ def test_a_value_that_is_refused(name, value, words):
     with pytest.raises(ParameterError, match=words) as caught:
         make_settings({**DEFAULTS, name: value}, CHAIN)
     assert name in str(caught.value)
+
+
+def test_settings_that_differ_in_the_collision_model_alone():
+    """A stream goes on with these as it is; others need what is made of them anew."""
+    tree = read_urdf(TWO_ARMS)
+    chain = make_chain(tree, 'base_link', 'left_tool')
+    model = CollisionModel(chain, tree, arm_bodies(tree))
+    before = make_settings(DEFAULTS, chain, model)
+    others = {name: OtherJoint(0.5) for name in model.other_joints}
+    moved = before.with_others(others)
+    assert moved.solver.collisions.others == others
+    assert moved.solver.collisions is not before.solver.collisions
+    assert moved.differ_in_collisions_alone(before) and before.differ_in_collisions_alone(moved)
+    assert not replace(moved, stream_rate=200.0).differ_in_collisions_alone(before)
+    tool = make_settings({**DEFAULTS, 'tool.position': (0.0, 0.0, 0.1)}, chain, model)
+    assert not tool.differ_in_collisions_alone(before)

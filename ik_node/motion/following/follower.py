@@ -232,6 +232,11 @@ class Follower:
         self._set_limits(self._commanded.state)
         self._set_guard()
 
+    def use_collisions(self, collisions: CollisionModel) -> None:
+        """Continue with another collision model of the same chain."""
+        self._collisions = collisions
+        self._set_guard()
+
     def _set_limits(self, state: np.ndarray) -> None:
         """
         Set the limits of the motion from a state (3, n).

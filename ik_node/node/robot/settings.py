@@ -10,7 +10,7 @@ there and a field here (or in the options that a group makes).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableSequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from math import inf
 from typing import Any
@@ -21,6 +21,7 @@ from ik_node.base.errors import ConstraintError, ParameterError
 from ik_node.base.text import quote
 from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.distances.other_joints import OtherJoint
 from ik_node.collision.scene.scene import Scene, SceneSnapshot
 from ik_node.collision.scene.tool_file import Tool
 from ik_node.model.chain import Chain
@@ -135,6 +136,17 @@ class Settings:
     def speed(self) -> float:
         """Return the fraction of the velocity limits that is used."""
         return float(self.planning.velocity[0] / self.limits.velocity[0])
+
+    def with_others(self, others: Mapping[str, OtherJoint]) -> Settings:
+        """Return these settings with joints beside the arm elsewhere; collisions are checked."""
+        return replace(self, solver=self.solver.with_collisions(
+            self.solver.collisions.with_others(others)))
+
+    def differ_in_collisions_alone(self, other: Settings) -> bool:
+        """Return whether only the collision model may be another one than in other settings."""
+        return self.solver.chain is other.solver.chain and all(
+            getattr(self, each.name) is getattr(other, each.name)
+            for each in fields(self) if each.name != 'solver')
 
     def plan(self, request: Request, log: MutableSequence[AnsweredRequest] | None = None) -> Any:
         """

@@ -78,7 +78,7 @@ class SceneChanges:
     show : callable
         Shows the scene of the robot.
     others : OtherJoints
-        As they move, the scene is made anew, too.
+        As they move, the motion is checked anew, too.
 
     """
 
@@ -133,7 +133,7 @@ class SceneChanges:
         self._go_on()
 
     def _on_watch(self) -> None:
-        """Make it anew if joints beside the arm have moved; look what other arms do."""
+        """Look whether joints beside the arm have moved, and what other arms do."""
         self._look(self._ramps.streams)
         active = self._ramps.motion_of_goal
         contact = None if active is None else self._seat.contact_now(active)
@@ -146,9 +146,17 @@ class SceneChanges:
         robot = self._robot_slot.robot
         model = None if robot is None else self._others.look(robot, robot.tree, robot.collisions,
                                                              streams)
-        if model is not None:
-            robot.collisions = model
+        if model is None:
+            return
+        robot.collisions = model
+        if self._under_way or self._waiting or robot.scene.part_count > SMALL_SCENE_PARTS:
             self.renew()
+            return
+        robot.settings = robot.settings.with_others(model.others)
+        active = self._ramps.motion_to_recheck
+        contact = contact_ahead(robot.settings, active, self._seat)
+        if contact is not None:
+            self._brake_before(active, contact, 'the scene changed')
 
     def waits(self, task: GoalTask) -> bool:
         """

@@ -29,6 +29,7 @@ from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.preparation import Kernels
 from ik_node.node.intake.context import NodeContext
 from ik_node.node.robot.robot import Robot
+from ik_node.node.robot.settings import Settings
 from ik_node.node.state.frames import NotYet
 from ik_node.node.state.send_order import SendTime
 from ik_node.ros.messages.status_messages import (
@@ -111,6 +112,11 @@ class Session:
         follower = self._made(robot, self.follower.commanded_q)
         follower.take_over(self.follower)
         self.settings, self.follower = robot.settings, follower
+
+    def use_collisions(self, settings: Settings) -> None:
+        """Continue with settings that differ in the collision model alone."""
+        self.settings = settings
+        self.follower.use_collisions(settings.solver.collisions)
 
     def join(self, other: Session) -> None:
         """Continue the motion of a session of another kind, without its target."""
@@ -373,7 +379,11 @@ class Stream:
     def _command(self) -> None:
         """Command the state at the look-ahead."""
         session, robot, now = self._session, self._robot_slot.require(), monotonic()
-        if session.settings is not robot.settings and not session.task.final:
+        if session.settings is robot.settings or session.task.final:
+            pass
+        elif robot.settings.differ_in_collisions_alone(session.settings):
+            session.use_collisions(robot.settings)
+        else:
             self._keep_anew(session, robot)
             session.renew(robot, self._lead(robot), self._stamped(robot))
             self._set_rate(session)
