@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 from rclpy.duration import Duration
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from ik_node.base.errors import StateError
 from ik_node.node.goals.queue import START_GRACE_S
-from ik_node.ros.messages.joint_states import JointStates, MAX_JOINT_NAMES
+from ik_node.ros.messages.joint_states import JointStates, MAX_JOINT_NAMES, read_joint_state
 
 ERROR, STALE = DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 LEAPT = np.array(READY) + [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
@@ -31,6 +32,16 @@ GOAL = (0.4, 0.1, 0.4)
 
 
 # ---- what is made of them, without a node ---------------------------------------------------
+
+def test_a_message_is_read_once_for_all_nodes_of_a_process():
+    """Each gets the same; another message is another one."""
+    data = [serialize_message(JointState(name=NAMES, position=[x] * 6)) for x in (0.1, 0.2)]
+    first = read_joint_state(data[0])
+    assert read_joint_state(bytes(bytearray(data[0]))) is first and first.position[0] == 0.1
+    assert read_joint_state(data[1]).position[0] == 0.2
+    with pytest.raises(RuntimeError):
+        read_joint_state(data[0][:9])
+
 
 @pytest.mark.parametrize('names, positions, velocities, reason, words', [
     (NAMES[:5], READY[:5], [], 'STATE_INCOMPLETE', "lack 'joint_6'"),

@@ -32,7 +32,7 @@ from ik_node.node.state.team import TeamModels, TeamSeat
 from ik_node.ros.controller_manager import prefix_of
 from ik_node.ros.description import Description
 from ik_node.ros.messages.conversion import matrix_from_pose
-from ik_node.ros.messages.joint_states import JointStates
+from ik_node.ros.messages.joint_states import JointStates, read_joint_state
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.clocks import MessageInfo, request_origin, tell_origin
 from ik_node.ros.middleware.process import forget_garbage
@@ -107,7 +107,7 @@ class ArmsNode(QosLog, Node):
                                   self._seats, self._models)
         self._description = Description(self, self._options, self._take_model,
                                         lambda: self._motion.busy)
-        self.create_subscription(JointState, 'joint_states', self._on_state, STATES_QOS)
+        self.create_subscription(JointState, 'joint_states', self._on_state, STATES_QOS, raw=True)
         tell_origin(self.create_subscription(PoseArray, f'~/{GOAL_KIND}', self._on_goal,
                                              KEEP_ALL_QOS))
         tell_origin(self.create_subscription(Empty, '~/halt', self._on_halt, BEST_EFFORT_QOS))
@@ -181,7 +181,11 @@ class ArmsNode(QosLog, Node):
         """Return this node and those of the arms."""
         return [self, *self._arms]
 
-    def _on_state(self, message: JointState, info: MessageInfo) -> None:
+    def _on_state(self, data: bytes, info: MessageInfo) -> None:
+        try:
+            message = read_joint_state(data)
+        except RuntimeError:
+            return  # the nodes of the arms say so
         # Several of them may have waited while the executor was busy.
         self._states.take(message, monotonic() - self._stamps.waited(info), self._known_joints)
 

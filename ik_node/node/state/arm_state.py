@@ -14,7 +14,6 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from ik_node.base.errors import Reason, StateError
@@ -37,7 +36,7 @@ from ik_node.node.state.clocks import CallbackDelay, message_age, SMALLEST_JUMP_
 from ik_node.node.state.health_checks import Check
 from ik_node.node.state.team import ALONE, Seat
 from ik_node.ros.messages.conversion import pose_stamped
-from ik_node.ros.messages.joint_states import JointStates
+from ik_node.ros.messages.joint_states import JointStates, read_joint_state
 from ik_node.ros.middleware.clocks import both_clocks, MessageInfo, nanoseconds_of, seconds_of
 from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
 
@@ -124,7 +123,7 @@ class ArmState:
                 f'it has {len(data)} bytes, at most {MAX_STATE_BYTES} are read', now)
             return None
         try:
-            return deserialize_message(data, JointState)
+            return read_joint_state(data)
         except RuntimeError:  # rclpy does not name the one of the middleware
             self.joints.leave_out('it cannot be read as a JointState', now)
             return None

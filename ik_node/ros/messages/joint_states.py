@@ -5,15 +5,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import isfinite, isinf, isnan
 from typing import Any
 
 import numpy as np
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
 
 from ik_node.base.errors import Reason, StateError
 from ik_node.base.text import listed, quote
 
+KEPT_MESSAGES = 16  # until all nodes of a process have read them
 MAX_JOINT_NAMES = 5000  # in a message, and remembered while there is no robot description
+
+
+@lru_cache(maxsize=KEPT_MESSAGES)
+def read_joint_state(data: bytes) -> JointState:
+    """
+    Return a message, which nobody changes: all nodes of a process that hear it get the same.
+
+    Raises
+    ------
+    RuntimeError
+        If it cannot be read.
+
+    """
+    return deserialize_message(data, JointState)
 
 
 class JointStates:
