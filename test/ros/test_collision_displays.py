@@ -13,11 +13,14 @@ import pinocchio as pin
 import pytest
 import robots
 from test_scene_topics import post
+from two_arms import TREE as TWO
 from visualization_msgs.msg import Marker, MarkerArray
 
-from ik_node.collision.bodies.links import Unchecked
+from ik_node.collision.bodies.links import arm_bodies, Unchecked
 from ik_node.collision.distances.model import Clearance, CollisionModel
+from ik_node.collision.distances.other_joints import OtherJoint
 from ik_node.collision.scene.scene import Scene
+from ik_node.model.chain import make_chain
 from ik_node.node.show.scene_display import (
     clearance_markers,
     clearance_text,
@@ -136,6 +139,37 @@ def are(seen, expected):
         abs(length - least) < 1e-4 and colour == 'green'
         and text == f'Clearance {1e3 * least:.0f} mm: {names[0]} and {names[1]}'
         for (length, text, colour), (least, names) in zip(shown, expected))
+
+
+def test_clearance_is_to_where_another_arm_is_measured():
+    """Not to where it will rest, of which the plans of this arm are free, nor with room."""
+    tree, asked = TWO.tree, []
+    chain = make_chain(tree, 'torso', 'left_tool')
+    scene = Scene('torso', tree.links)
+    scene.add_box('held', (0.05, 0.05, 0.05), frame='right_tool')
+    model = CollisionModel(chain, tree, arm_bodies(tree), margin=0.01).with_objects(scene.bodies)
+    here, later, there = (dict.fromkeys(model.other_joints, value) for value in (0.1, 0.3, 0.6))
+    planned = model.with_others({name: OtherJoint(value, 0.3) for name, value in there.items()})
+    robot = SimpleNamespace(chain=chain, settings=SimpleNamespace(
+        solver=SimpleNamespace(collisions=planned), monitor=SimpleNamespace(state_timeout=1.0)))
+    node = SimpleNamespace(create_publisher=lambda *_, **__: None,
+                           create_timer=lambda *_, **__: SimpleNamespace(cancel=lambda: None))
+    state = SimpleNamespace(last=lambda _robot: (chain.middle, 0.0),
+                            joints=SimpleNamespace(positions=here))
+    display = ClearanceDisplay(node, None, state, None, '')
+    for places in (here, later):
+        state.joints.positions = places
+        display._ask(robot)
+        asked.append(display._answer.result())
+        expected = model.with_others({name: OtherJoint(value) for name, value in places.items()}
+                                     ).clearances(chain.middle)
+        for shown_now, one in zip(asked[-1], expected, strict=True):
+            assert (shown_now.names, shown_now.kept) == (one.names, one.kept)
+            assert shown_now.distance == pytest.approx(one.distance, abs=1e-9)
+    held = [found[1].distance for found in (*asked, planned.clearances(chain.middle))]
+    assert 'held' in asked[0][1].names and min(np.abs(np.diff(held))) > 1e-3
+    display._ask(robot)
+    assert display._answer.result() is asked[-1], 'it was computed anew, though nothing moved'
 
 
 def test_clearance_of_the_present_posture(arm):

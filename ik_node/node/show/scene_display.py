@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 import traceback
 from typing import Any
@@ -16,6 +16,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from ik_node.base.se3 import pose
 from ik_node.collision.bodies.ground import GROUND_NAME
 from ik_node.collision.distances.model import Clearance, CollisionModel
+from ik_node.collision.distances.other_joints import OtherJoint
 from ik_node.node.goals.preparation import Kernels, Preparation
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.arm_state import ArmState
@@ -189,6 +190,12 @@ def clearance_text(clearance: Clearance) -> str:
         + (f' ({clearance.unchecked.brief})' if clearance.unchecked else '')
 
 
+def measured_now(model: CollisionModel, positions: Mapping[str, float]) -> dict[str, OtherJoint]:
+    """Return where joints beside the arm are, without room; as the model has those not known."""
+    return {**model.others, **{name: OtherJoint(positions[name])
+                               for name in model.other_joints if name in positions}}
+
+
 # In every second look at the arm a distance is asked for, in the others it is shown.
 LOOK_PERIOD_S = 0.1
 
@@ -198,14 +205,16 @@ class ClearanceDisplay:
     Shows which two links are nearest to each other, which link and object, where, and how near.
 
     The distance is computed in a thread of its own, only while somebody subscribes, and only
-    after the arm has moved or the scene has changed.
+    after the arm has moved or the scene has changed.  Joints beside the arm are where they are
+    measured, not where they will be.
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, arm: ArmState, preparation: Preparation,
                  frame_prefix: str) -> None:
         self._node, self._robot_slot, self._arm = node, robot_slot, arm
         self._preparation, self._prefix = preparation, frame_prefix
-        self._asked: tuple[Robot, CollisionModel | None, np.ndarray | None] | None = None
+        self._asked: tuple[Robot, CollisionModel | None, dict[str, OtherJoint],
+                           np.ndarray | None] | None = None
         self._answer: Future | None = None
         self._publisher = node.create_publisher(
             MarkerArray, '~/clearance_markers', LATCHED_QOS, event_callbacks=
@@ -243,15 +252,17 @@ class ClearanceDisplay:
         q, age = self._arm.last(robot)
         if age > robot.settings.monitor.state_timeout:
             q = None
+        others = {} if model is None else measured_now(model, self._arm.joints.positions)
         before = self._asked
-        if before is not None and before[:2] == (robot, model) and np.array_equal(before[2], q):
+        if before is not None and before[:3] == (robot, model, others) \
+                and np.array_equal(before[3], q):
             return
-        self._asked = robot, model, q
+        self._asked = robot, model, others, q
         if model is None or q is None:
             self._show(robot, ())
         else:
             thread = ThreadPoolExecutor(1, 'clearance')
-            self._answer = thread.submit(model.clearances, q)
+            self._answer = thread.submit(model.with_others(others).clearances, q)
             thread.shutdown(wait=False)  # it ends with the answer
 
     def _show(self, robot: Robot, clearances: Iterable[Clearance]) -> None:
