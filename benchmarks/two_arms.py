@@ -4,6 +4,7 @@
 Measure two arms of one node, each with goals of its own at random times.
 
     python -m benchmarks.two_arms [--robots baxter pr2 ur5_pair] [--goals 1000] [--rate 100]
+    python -m benchmarks.two_arms --stream 60
 
 Robots: Baxter, PR2's arms, and two UR5 that face each other, with the meshes of
 example-robot-data.  Each arm has a simulated controller.  Goals of poses, joints and short lines
@@ -13,20 +14,30 @@ each arm has as many goals as it can do in turn with the other, and at the same 
 Judged: what the controllers publish, in steps in which no joint moves a point at 1 m by more than
 1 mm, by the raw meshes of links of one arm against those of the other, in coal; and that each goal
 has one final answer.
+
+With --stream both hands are streamed to at the same time instead, above a table: each to where the
+other one was and back, and into the table.  Judged in the same way, against the table too; and by
+how much the velocity of a joint changes between two states, of what its acceleration allows.
+The processor time is that of all threads of ik_arms, for each 10 ms.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
+import os
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
 from time import monotonic
+from typing import NamedTuple
 from xml.etree import ElementTree
 
+import coal
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
@@ -40,12 +51,15 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from benchmarks.arms import PACKAGES
+from ik_node.base.se3 import pose
 from ik_node.collision.bodies.links import arm_bodies
 from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.scene.scene import Scene
 from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree, make_tree
 from ik_node.model.chain import Chain, make_chain
 from ik_node.model.description.urdf import parse_urdf
+from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.ros.messages.conversion import pose_stamped
 from ik_node.ros.messages.status_messages import GoalState, stamp_text
 from ik_node.ros.middleware.executor import make_executor
@@ -66,6 +80,14 @@ SETTLE_S = 1.0        # for second answers
 FINAL = {state.value for state in GoalState} - {GoalState.ACCEPTED.value}
 ALL = QoSProfile(history=HistoryPolicy.KEEP_ALL)
 SIDES = 'left', 'right'
+CYCLE_S = 0.01        # between two poses of a stream
+IDLE_S = 10.0         # for which the processor time at rest is measured
+HANDS_APART_M = 0.35, 0.55     # at the start of streams
+SWAP_PERIODS_S = 7.0, 11.0     # in which a hand goes to where the other one was, and back
+DIP_PERIODS_S = 13.0, 9.0      # and down by DIP_M, into the table, and back
+DIP_M = 0.3
+TABLE_SIZE_M = 0.5, 0.8, 0.04
+TABLE_BELOW_M = 0.25           # of the middle of the table, below that of the hands
 
 
 def ur5_pair() -> str:
@@ -128,6 +150,27 @@ class Pair:
             if self.model.check_many(q[None])[0]:
                 return q
 
+    def above_table(self, random: np.random.Generator) -> tuple[np.ndarray, Scene]:
+        """Return a posture (n,) from which both hands can be streamed to, above a table."""
+        while True:
+            q = self.posture(random)
+            left, right = (T[:3, 3] for T in self.tree.fk(q).values())
+            table = Scene(self.base)
+            table.add_box('table', TABLE_SIZE_M, pose(
+                np.eye(3), 0.5 * (left + right) - [0.0, 0.0, TABLE_BELOW_M]))
+            if HANDS_APART_M[0] < np.linalg.norm(left - right) < HANDS_APART_M[1] \
+                    and self.model.with_objects(table.bodies, 2.0 * MARGIN_M).check_many(
+                        q[None])[0]:
+                return q, table
+
+    def near(self, Q: np.ndarray, scene: Scene) -> np.ndarray:
+        """Return in which postures (K, n) an arm is near the other one or a scene, (K,) bool."""
+        arms = self.model.between([chain.joint_names for chain in self.chains])
+        links = [body.name for body in self.model.bodies]
+        objects = self.model.with_disabled_pairs(combinations(links, 2))
+        return ~(arms.with_objects((), NEAR_M).check_many(Q)
+                 & objects.with_objects(scene.bodies, NEAR_M).check_many(Q))
+
     def columns(self, k: int) -> list[int]:
         """Return where the joints of an arm are in a posture of both."""
         return [self.tree.joint_names.index(name) for name in self.chains[k].joint_names]
@@ -147,6 +190,14 @@ def pairs() -> dict[str, Pair]:
     }
 
 
+class Seen(NamedTuple):
+    """What the controller of an arm published."""
+
+    at: float  # by its clock, s
+    q: tuple[float, ...]   # (n,), rad
+    qd: tuple[float, ...]  # (n,), rad/s
+
+
 class Hand:
     """One arm: what it was sent, and what it answered."""
 
@@ -162,7 +213,8 @@ class Hand:
         self._poses = node.create_publisher(PoseStamped, f'{name}/goal_pose', ALL)
         self._lines = node.create_publisher(Path, f'{name}/goal_path', ALL)
         self._joints = node.create_publisher(JointState, f'{name}/goal_joints', ALL)
-        self.publishers = self._poses, self._lines, self._joints
+        self._stream = node.create_publisher(PoseStamped, f'{name}/goal_stream', 1)
+        self.publishers = self._poses, self._lines, self._joints, self._stream
         self.stop = node.create_client(Trigger, f'{name}/stop')
         node.create_subscription(DiagnosticStatus, f'{name}/answers', self._on_answer, ALL)
         self.q: np.ndarray | None = None
@@ -193,6 +245,12 @@ class Hand:
         goal.header.frame_id = self.chain.base_link
         return self._publish(self._lines, goal)
 
+    def lead(self, T: np.ndarray) -> None:
+        """Send a pose (4, 4) of a stream, in the base link."""
+        goal = pose_stamped(T, self.chain.base_link)
+        goal.header.stamp = self._node.get_clock().now().to_msg()
+        self._stream.publish(goal)
+
     def _publish(self, publisher, goal) -> str:
         goal.header.stamp = RosTime(
             nanoseconds=self._node.get_clock().now().nanoseconds).to_msg()
@@ -214,18 +272,18 @@ class Witness(Node):
         super().__init__('witness')
         self.random = np.random.default_rng(seed)
         self.hands = [Hand(self, pair, k, name, self.random) for k, name in enumerate(names)]
-        self.seen: list[list[tuple[float, list[float]]]] = [[] for _ in names]
+        self.seen: list[list[Seen]] = [[] for _ in names]
         self.create_subscription(JointState, 'joint_states', self._on_state, ALL)
         self._executor = make_executor()
         self._executor.add_node(self)
 
     def _on_state(self, message: JointState) -> None:
         at = message.header.stamp.sec % 100_000 + 1e-9 * message.header.stamp.nanosec
-        values = dict(zip(message.name, message.position))
+        values = dict(zip(message.name, zip(message.position, message.velocity)))
         for hand, seen in zip(self.hands, self.seen):
             if hand.chain.joint_names[0] in values:
-                q = [values[name] for name in hand.chain.joint_names]
-                seen.append((at, q))
+                q, qd = zip(*(values[name] for name in hand.chain.joint_names))
+                seen.append(Seen(at, q, qd))
                 hand.q = np.array(q)
 
     def spin(self, seconds: float, until=lambda: False) -> bool:
@@ -238,10 +296,10 @@ class Witness(Node):
         return True
 
 
-def judged(pair: Pair, seen: list[list[tuple[float, list[float]]]]) -> tuple[int, int, float]:
+def judged(pair: Pair, seen: list[list[Seen]], scene: Scene) -> tuple[int, int, float]:
     """Return of recorded postures how many touch, how many were judged, and the least distance."""
-    times = [np.array([at for at, _ in each]) for each in seen]
-    values = [np.array([q for _, q in each]) for each in seen]
+    times = [np.array([one.at for one in each]) for each in seen]
+    values = [np.array([one.q for one in each]) for each in seen]
     begin, end = max(t[0] for t in times), min(t[-1] for t in times)
     grid = np.unique(np.concatenate([t[(t >= begin) & (t <= end)] for t in times]))
     Q = np.empty((len(grid), pair.tree.n))
@@ -252,18 +310,25 @@ def judged(pair: Pair, seen: list[list[tuple[float, list[float]]]]) -> tuple[int
     steps = np.maximum(1, np.ceil(REACH_M * np.abs(np.diff(Q, axis=0)).max(axis=1) / STEP_M))
     at = np.concatenate([k + np.arange(n) / n for k, n in enumerate(steps.astype(int))])
     fine = np.array([np.interp(at, np.arange(len(Q)), column) for column in Q.T]).T
-    arms = [chain.joint_names for chain in pair.chains]
-    near = fine[~pair.model.between(arms).with_objects((), NEAR_M).check_many(fine)]
+    near = fine[pair.near(fine, scene)]
     model = pin.buildModelFromXML(pair.text)
     geometry = pin.buildGeomFromUrdfString(model, pair.text, pin.COLLISION,
                                            package_dirs=[str(REAL.parent.parent)])
     carried = [{k for k in range(1, model.njoints)
-                if any(model.names[j] in names for j in model.supports[k])} for names in arms]
-    objects = geometry.geometryObjects
+                if any(model.names[j] in names for j in model.supports[k])}
+               for names in (chain.joint_names for chain in pair.chains)]
+    base = model.frames[model.getFrameId(pair.base)]
+    for body in scene.bodies:
+        for part in body.parts:  # boxes
+            geometry.addGeometryObject(pin.GeometryObject(
+                body.name, base.parentJoint, base.placement * pin.SE3(part.T),
+                coal.Box(*part.size)))
+    objects, names = geometry.geometryObjects, {body.name for body in scene.bodies}
     geometry.removeAllCollisionPairs()
     for i, one in enumerate(objects):
         for j, other in enumerate(objects):
-            if one.parentJoint in carried[0] and other.parentJoint in carried[1]:
+            if one.parentJoint in carried[0] and other.parentJoint in carried[1] \
+                    or one.parentJoint in carried[0] | carried[1] and other.name in names:
                 geometry.addCollisionPair(pin.CollisionPair(i, j))
     data, look, q = model.createData(), pin.GeometryData(geometry), pin.neutral(model)
     ids = [model.joints[model.getJointId(name)] for name in pair.tree.joint_names]
@@ -295,14 +360,14 @@ def controllers(stack: ExitStack, pair: Pair, urdf: FilePath, rate: float,
             '-p', f'initial_positions:=[{start}]', '-p', f'rate:={rate:.1f}'], folder / side))
 
 
-def arms_node(pair: Pair, urdf: FilePath) -> list[str]:
+def arms_node(pair: Pair, urdf: FilePath, scene: FilePath) -> list[str]:
     """Return the arguments of ik_arms."""
     joints = ', '.join(f"'{' '.join(chain.joint_names)}'" for chain in pair.chains)
     return ['--ros-args', '-p', f'urdf_file:={urdf}', '-p', f'base_link:={pair.base}',
             '-p', f'tip_links:=[{", ".join(pair.tips)}]', '-p', 'arms:=[left, right]',
             '-p', 'controllers:=[left_controller, right_controller]',
             '-p', f'controller_joints:=[{joints}]', '-p', f'mesh_paths:=[{REAL.parent.parent}]',
-            '-p', f'collision.margin:={MARGIN_M}']
+            '-p', f'collision.margin:={MARGIN_M}', '-p', f'collision.scene_file:={scene}']
 
 
 def at_random(witness: Witness, goals: int) -> None:
@@ -338,30 +403,44 @@ def seconds_for(witness: Witness, count: int, turns: bool) -> float:
     return monotonic() - begin
 
 
-def measure(pair: Pair, options: argparse.Namespace) -> None:
-    """Measure and judge one robot."""
+@contextmanager
+def started(pair: Pair, options: argparse.Namespace, q: np.ndarray,
+            scene: Scene) -> Iterator[tuple[Witness, int, FilePath]]:
+    """Run a robot from a posture (n,); yield the witness, and the process and log of ik_arms."""
     with TemporaryDirectory() as name, ExitStack() as stack:
         folder = FilePath(name)
-        urdf = folder / 'robot.urdf'
+        urdf, objects, log = folder / 'robot.urdf', folder / 'scene.yaml', folder / 'ik_arms.log'
         urdf.write_text(pair.text)
-        q = pair.posture(np.random.default_rng(options.seed))
+        objects.write_text('objects:' + (''.join(
+            f'\n  {body.name}: {{box: {[*part.size]}, xyz: {part.T[:3, 3].tolist()}}}'
+            for body in scene.bodies for part in body.parts) or ' {}') + '\n')
         controllers(stack, pair, urdf, options.rate, q, folder)
-        stack.enter_context(running('ik_arms', arms_node(pair, urdf), folder))
+        process = stack.enter_context(running('ik_arms', arms_node(pair, urdf, objects), folder))
         witness = Witness(pair, ('/ik_arms/left', '/ik_arms/right'), options.seed)
+        stack.callback(witness.destroy_node)
         for hand, side in zip(witness.hands, SIDES):
             if not all(greet(witness, f"/ik_arms/{side}", PATIENCE_S, each,
                              lambda condition, seconds: witness.spin(seconds, condition))
                        for each in hand.publishers):
-                raise SystemExit((folder / 'ik_arms.log').read_text())
+                raise SystemExit(log.read_text())
         witness.spin(PATIENCE_S, lambda: all(witness.seen))
         witness.spin(START_S)
+        yield witness, process.pid, log
+        if options.log:
+            print(log.read_text())
+
+
+def measure(pair: Pair, options: argparse.Namespace) -> None:
+    """Measure and judge goals of one robot."""
+    q = pair.posture(np.random.default_rng(options.seed))
+    with started(pair, options, q, Scene()) as (witness, _, _):
         at_random(witness, options.goals)
         reasons = Counter(reason for hand in witness.hands for reason in hand.final.values())
         waits = [hand.accepted[stamp] - hand.sent[stamp] for hand in witness.hands
                  for stamp in hand.accepted]
         missing = sum(len(hand.open) for hand in witness.hands)
         twice = sum(hand.twice for hand in witness.hands)
-        touching, count, least = judged(pair, witness.seen)
+        touching, count, least = judged(pair, witness.seen, Scene())
         print(f'{pair.name}, {options.rate:g} Hz: {2 * options.goals} goals, {missing} without an '
               f'answer, {twice} answered twice; '
               + ', '.join(f'{n} {reason}' for reason, n in reasons.most_common())
@@ -373,9 +452,59 @@ def measure(pair: Pair, options: argparse.Namespace) -> None:
                            for each in (True, False))
             print(f'    {options.throughput} goals for each arm: {turns:.0f} s in turns, '
                   f'{both:.0f} s at once, {turns / both:.2f} x', flush=True)
-        if options.log:
-            print((folder / 'ik_arms.log').read_text())
-        witness.destroy_node()
+
+
+def measure_stream(pair: Pair, options: argparse.Namespace) -> None:
+    """Stream to both hands of one robot at the same time, and judge what they did."""
+    q, table = pair.above_table(np.random.default_rng(options.seed))
+    homes = [pair.tree.fk(q)[tip] for tip in pair.tips]
+    with started(pair, options, q, table) as (witness, process, _):
+        idle = processor_share(witness, process, IDLE_S)
+        for seen in witness.seen:
+            seen.clear()
+        busy = processor_share(witness, process, options.stream, homes)
+        touching, count, least = judged(pair, witness.seen, table)
+        share = max(map(velocity_step, pair.chains, witness.seen))
+        path = [np.linalg.norm(np.diff([forward_kinematics(chain, np.array(one.q))[:3, 3]
+                                        for one in seen], axis=0), axis=1).sum()
+                for chain, seen in zip(pair.chains, witness.seen)]
+        print(f'{pair.name}, {options.rate:g} Hz: both hands streamed to for '
+              f'{options.stream:g} s, {path[0]:.1f} m and {path[1]:.1f} m. '
+              f'{1e3 * CYCLE_S * busy:.2f} ms of processor time for each {1e3 * CYCLE_S:g} ms, '
+              f'{1e3 * CYCLE_S * idle:.2f} ms at rest. '
+              f'{touching} of {count:,} postures touch, {1e3 * least:.1f} mm apart at least. '
+              f'Largest step of a velocity: {share:.3f} of what its acceleration allows.',
+              flush=True)
+
+
+def processor_share(witness: Witness, process: int, seconds: float,
+                    homes: Sequence[np.ndarray] = ()) -> float:
+    """Return the share of a processor that a process uses, while hands are led from `homes`."""
+    begin, used = monotonic(), processor_time(process)
+    for k in range(1, round(seconds / CYCLE_S) + 1):
+        t = k * CYCLE_S
+        witness.spin(begin + t - monotonic())
+        for hand, T, other, swap, dip in zip(witness.hands, homes, homes[::-1], SWAP_PERIODS_S,
+                                             DIP_PERIODS_S):
+            target = T.copy()
+            target[:3, 3] += 0.5 * (1.0 - np.cos(2.0 * np.pi * t / swap)) * (other - T)[:3, 3]
+            target[2, 3] -= 0.5 * (1.0 - np.cos(2.0 * np.pi * t / dip)) * DIP_M
+            hand.lead(target)
+    return (processor_time(process) - used) / (monotonic() - begin)
+
+
+def processor_time(process: int) -> float:
+    """Return the processor time (s) of all threads of a process."""
+    fields = FilePath(f'/proc/{process}/stat').read_text().rpartition(')')[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def velocity_step(chain: Chain, seen: list[Seen]) -> float:
+    """Return the largest change of a velocity, as a share of what its acceleration allows."""
+    times, qd = np.array([one.at for one in seen]), np.array([one.qd for one in seen])
+    order = np.argsort(times, kind='stable')
+    allowed = np.diff(times[order])[:, None] * MotionLimits.of_joints(chain).acceleration
+    return float((np.abs(np.diff(qd[order], axis=0)) / allowed).max())
 
 
 def main() -> None:
@@ -386,12 +515,14 @@ def main() -> None:
     parser.add_argument('--goals', type=int, default=1000, help='of each arm')
     parser.add_argument('--rate', type=float, default=100.0, help='of the controllers, Hz')
     parser.add_argument('--throughput', type=int, default=30, help='goals of each arm; 0: none')
+    parser.add_argument('--stream', type=float, default=0.0,
+                        help='stream to both hands for that long instead, s')
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--log', action='store_true', help='print what the node logs')
     options = parser.parse_args()
     rclpy.init()
     for name in options.robots:
-        measure(known[name], options)
+        (measure_stream if options.stream else measure)(known[name], options)
     leave(None, 0)
 
 
