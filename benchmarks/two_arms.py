@@ -459,6 +459,7 @@ def measure_stream(pair: Pair, options: argparse.Namespace) -> None:
     q, table = pair.above_table(np.random.default_rng(options.seed))
     homes = [pair.tree.fk(q)[tip] for tip in pair.tips]
     with started(pair, options, q, table) as (witness, process, _):
+        begin_streams(witness, homes)
         idle = processor_share(witness, process, IDLE_S)
         for seen in witness.seen:
             seen.clear()
@@ -475,6 +476,18 @@ def measure_stream(pair: Pair, options: argparse.Namespace) -> None:
               f'{touching} of {count:,} postures touch, {1e3 * least:.1f} mm apart at least. '
               f'Largest step of a velocity: {share:.3f} of what its acceleration allows.',
               flush=True)
+
+
+def begin_streams(witness: Witness, homes: Sequence[np.ndarray]) -> None:
+    """Stream where the hands are, until both arms have taken that, with all code compiled."""
+    end = monotonic() + PATIENCE_S
+    while not all(hand.accepted for hand in witness.hands):
+        if monotonic() > end:
+            raise SystemExit(f'no stream began within {PATIENCE_S:g} s')
+        for hand, T in zip(witness.hands, homes):
+            hand.lead(T)
+        witness.spin(CYCLE_S)
+    witness.spin(START_S)
 
 
 def processor_share(witness: Witness, process: int, seconds: float,
