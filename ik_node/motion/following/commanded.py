@@ -97,6 +97,11 @@ class CommandedMotion:
         """Add a segment, which begins at the head."""
         self._segments.append(segment)
 
+    def drop(self) -> None:
+        """Leave the segment that was added last: the one before it goes on to rest."""
+        self._segments.pop()
+        self.state = self._segments[-1].states_at([self.head])[0]
+
     def states_at(self, times: list[int]) -> np.ndarray:
         """Return the states (K, 3, n) that are commanded at ascending times (ns)."""
         found, left = [], times

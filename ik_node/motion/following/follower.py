@@ -138,6 +138,7 @@ class Follower:
         self._near = near_pairs(chain.n, ConstraintGuard(chain, constraints).count
                                 if constraints else 0)
         self._report = CycleReport()  # of the last cycle
+        self._decided = False  # whether that was begun
         self._jog, self._ramp = (
             JogCommands(options.timeout, options.gain, options.metres_per_radian,
                         float(chain.reach)) for _ in range(2))
@@ -336,7 +337,7 @@ class Follower:
         arm did then what was sent last.
         """
         commanded, fresh = self._commanded, self.fresh(now)
-        head = nanoseconds(now + self.options.look_ahead)
+        head, self._decided = nanoseconds(now + self.options.look_ahead), False
         if head <= commanded.head:
             return self._output(self._report if fresh else None)
         commanded.advance(max(commanded.head, nanoseconds(now),
@@ -359,12 +360,24 @@ class Follower:
             contact = self._guard.contact(decision)
         if contact is None and self._keeper is not None:
             leaves = not self._keeper.kept(decision)
-        if contact is None and not leaves:
+        self._decided = contact is None and not leaves
+        if self._decided:
             commanded.append(decision)
             if report is not None and self._guard is not None:
                 contact = self._guard.held_by()
         commanded.advance(head)
         return self._output(report if fresh else None, contact, leaves)
+
+    def take_back(self, contact: Contact) -> FollowerOutput:
+        """
+        Take the decision of the last step back, which leads to a contact.
+
+        What was decided before it goes on to rest.
+        """
+        if self._decided:
+            self._commanded.drop()
+        self._decided = False
+        return self._output(self._report, contact)
 
     def _pose_cycle(self, now: float, duration: float, plan: CyclePlan) -> CycleReport:
         """Write the plan of a cycle towards the target of the stream; return the report."""

@@ -46,6 +46,7 @@ STREAM_OUTPUTS = 'trajectory', 'position', 'velocity'
 MAX_TRACKING_ERROR = 0.1  # rad or m, from the command, lag allowed for
 MAX_LOOK_AHEAD_S = 0.5
 RETRY_DELAY_S = 1.0  # after a rejection, until a stream that continues is tried again
+WARNING_PERIOD_S = 5.0
 DELIVERY_MARGIN_S = 5e-3  # for a trajectory that is delivered later than expected
 # Of which they consist.
 MESSAGE_UNITS = {STREAM_KIND: ('pose', 'poses'), JOG_KIND: ('command', 'commands')}
@@ -189,6 +190,7 @@ class Stream:
         self._commands = None if self._kind == 'trajectory' \
             else Commands(node, options.controller, context.active_flag)
         self._session: Session | None = None
+        self._warned_at: dict[str, float] = {}  # monotonic, s
         self._timer = node.create_timer(
             1.0, self._cycle, clock=steady_clock())
         self._timer.cancel()
@@ -395,6 +397,10 @@ class Stream:
         found = session.follower.step(now)
         begin = now - self._arm.past if session.stamped else now
         trajectory = session.follower.trajectory(begin)
+        contact = self._seat.contact(trajectory, begin, session.stamped)
+        if contact is not None:  # the other arms are proved against what was sent before
+            found = session.follower.take_back(contact)
+            trajectory = session.follower.trajectory(begin)
         if not session.task.final:
             validate(from_handover(trajectory), robot.settings.limits)
         if self._commands is None:
@@ -408,14 +414,12 @@ class Stream:
         robot.active = ActiveTrajectory(trajectory, begin, robot.settings.limits, stamp)
         if found.contact is not None:
             first, second = map(quote, found.contact.names)
-            self._node.get_logger().warning(
-                f'the {session.task.kind} leads into a collision: the arm slides along it or '
-                f'stops before it, so that {first} and {second} come no nearer',
-                throttle_duration_sec=5.0)
+            self._warn('contact', f'the {session.task.kind} leads into a collision: the arm '
+                       f'slides along it or stops before it, so that {first} and {second} come no '
+                       'nearer')
         if found.leaves:
-            self._node.get_logger().warning(
-                f'the {session.task.kind} leads out of its path constraint (motion.keep): the arm '
-                'stays within', throttle_duration_sec=5.0)
+            self._warn('constraint', f'the {session.task.kind} leads out of its path constraint '
+                       '(motion.keep): the arm stays within')
         if found.phase is Phase.FOLLOWING:
             session.last = found
         if found.phase is Phase.FOLLOWING or not found.state.rests:
@@ -423,6 +427,13 @@ class Stream:
         else:
             session.rest = min(session.rest, begin + trajectory.duration)
             self._come_to_rest(session, robot, trajectory.end)
+
+    def _warn(self, what: str, text: str) -> None:
+        """Say now and then what holds in many cycles; a throttle of rclpy costs 0.6 ms."""
+        now = monotonic()
+        if now > self._warned_at.get(what, -np.inf) + WARNING_PERIOD_S:
+            self._warned_at[what] = now
+            self._node.get_logger().warning(text)
 
     def _come_to_rest(self, session: Session, robot: Robot, end: np.ndarray) -> None:
         """End a session when the arm rests at `end` (n,), or after watch.settle_timeout."""
