@@ -22,6 +22,7 @@ from ik_node.motion.trajectory.sampling import compiled_segments
 from ik_node.motion.trajectory.trajectory import Trajectory
 
 LAST_INTERVAL_S = 1e-6   # in which all rest
+NARROW_RAD = 0.3         # or m; motions that go less far are first proved to be free at any time
 POWERS = 6               # of a quintic
 
 
@@ -60,8 +61,29 @@ def contact_between(model: CollisionModel, motions: Sequence[ArmMotion]) -> Cont
     """
     if not len(model.pairs.pairs):
         return None
+    places = [_place(motion) for motion in motions]
+    if max(float(np.max(place.room)) for place in places) < NARROW_RAD:
+        *motion, slack = laid_over(model.chain.n, places)
+        # Wherever each is on its way; the middle is no place that they have been to.
+        if certify(model, *motion, model.margins, slack=slack) is None:
+            return None
     *motion, slack = laid_over(model.chain.n, motions)
     return certify(model, *motion, slack=slack)
+
+
+def _place(motion: ArmMotion) -> ArmMotion:
+    """Return the middle of all places that an arm passes, with room for these."""
+    if not isinstance(motion.trajectory, Trajectory):
+        return motion
+    _, lengths, c = compiled_segments(motion.trajectory)
+    powers = lengths[:, None] ** np.arange(POWERS)
+    sizes = np.abs(c)
+    off = (sizes[1:] * powers.T[1:, :, None]).sum(axis=0)
+    low, high = (c[0] - off).min(axis=0), (c[0] + off).max(axis=0)
+    speed = (np.arange(1, POWERS)[:, None, None] * sizes[1:]
+             * powers.T[:-1, :, None]).sum(axis=0).max(axis=0)
+    return ArmMotion(motion.joints, 0.5 * (low + high),
+                     room=0.5 * (high - low) + motion.late * speed + motion.room)
 
 
 def laid_over(n: int, motions: Sequence[ArmMotion]) -> tuple[np.ndarray, ...]:
