@@ -36,7 +36,8 @@ def main() -> None:
         arm.move(DEMONSTRATION[0, 1:8]).wait()
         with arm.chunks() as chunks:
             begin = chunks.now
-            while len(actions := infer((seen := chunks.now) - begin)):
+            # What is due while it is inferred is past then; the last poses were sent before.
+            while len(actions := infer((seen := chunks.now) - begin)) * PERIOD_S > EXECUTED_S:
                 chunks.send(actions[:, :7], period=PERIOD_S, since=seen, gripper=actions[:, 7])
                 sleep(EXECUTED_S)
         print(chunks.wait())

@@ -91,9 +91,9 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     nodes.append(node('ik_arms', *files))
     for controller, values in controllers.items():
         space, _, name = controller.rpartition('/')
+        shared = [(each, '/' + each) for each in ('joint_states', 'robot_description') if space]
         nodes.append(node('sim_controller', values, name=name, namespace=space, remappings=[
-            ('joint_trajectory', f'{name}/joint_trajectory'),
-            ('joint_states', '/joint_states'), ('robot_description', '/robot_description')]))
+            ('joint_trajectory', f'{name}/joint_trajectory'), *shared]))
     if value['rviz'] == 'true':
         nodes.append(Node(package='rviz2', executable='rviz2', parameters=[clock]))
     if parameters:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, TYPE_CHECKING
 
@@ -60,7 +61,7 @@ class Chunks:
              gripper: ArrayLike | None = None, frame: str | None = None,
              keep: Any = None) -> GoalHandle:
         """
-        Have the arm follow a chunk; it does not wait.
+        Have the arm follow a chunk; it waits only for the pause after a stop or another goal.
 
         ::
 
@@ -101,6 +102,8 @@ class Chunks:
             If the poses, times and openings do not fit together.
 
         """
+        if not len(poses):
+            raise ClientError('the chunk has no poses')
         if (period is None) == (times is None):
             raise ClientError('give the period of a chunk, or the times of its poses')
         due = np.arange(1, len(poses) + 1) * period if times is None \
@@ -127,15 +130,22 @@ class Chunks:
             superseded = isinstance(error, GoalNotReachedError) \
                 and error.reason is Reason.SUPERSEDED and goal is not self._open[-1]
             if error is not None and not superseded:
-                self._open, self._was_ended = [], True  # it is told once
+                self._open = []  # it is told once
+                self._was_ended = isinstance(error, GoalNotReachedError) and error.reason in (
+                    Reason.STOPPED, Reason.SUPERSEDED)
                 raise error
 
     def _pause(self) -> None:
         """Wait until the node takes others, after some that were ended."""
         before, self._latest[:] = [*self._latest], [self]
-        if before and (before[0]._was_ended or any(
-                each.exception is not None for each in before[0]._open[-1:])):
-            left = before[0]._end + STREAM_PAUSE_S + PAUSE_MARGIN_S - self.now
+        for each in before:
+            if not each._was_ended:
+                with suppress(ClientError):
+                    each._raise_what_ended()
+            left = each._end + STREAM_PAUSE_S + PAUSE_MARGIN_S - self.now
+            if not each._was_ended:
+                continue
+            each._was_ended = False
             self._connection.wait_until(lambda: False, max(left, 0.0))
 
     def __enter__(self) -> Chunks:

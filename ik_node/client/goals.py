@@ -139,6 +139,8 @@ class GoalMethods(ABC, Generic[Sent]):
             Of all poses.
 
         """
+        if not len(poses):
+            raise ClientError('the chunk has no poses')
         path = _in_one_frame(self._path(poses, frame), 'chunk')
         given = [np.atleast_1d(np.asarray(each, dtype=float))
                  for each in (times, gripper) if each is not None]

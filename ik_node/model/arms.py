@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ik_node.base.errors import ChainError, ParameterError
 from ik_node.base.text import quote
 from ik_node.model.arm_search import base_on, Candidate, candidates, listed
+from ik_node.model.chain import not_in_urdf
 from ik_node.model.description.urdf import leader_of, Tree
 
 ARM_SIZES = range(5, 8)  # numbers of joints
@@ -78,7 +79,7 @@ def robot_arms(tree: Tree, given: GivenArms = GivenArms()) -> RobotArms:
     """
     for link in (given.base_link, *given.tip_links):
         if link and link not in tree.links:
-            raise ParameterError(f'{quote(link)} is not a link of the robot')
+            raise ParameterError(not_in_urdf('link', link, tree))
     tips = tuple(given.tip_links) or _found_tips(tree, given.base_link)
     names = _checked(given.names, tips) if given.names else arm_names(tree, tips)
     paths = [_moving(tree, given.base_link, tip) for tip in tips]

@@ -211,6 +211,13 @@ def is_aligned(table: np.ndarray) -> bool:
     return bool((revolute[:, [0, 1, 2, 3, 6]] == [1.0, 0.0, 0.0, 0.0, 0.0]).all())
 
 
+def not_in_urdf(role: str, link: str, tree: Tree) -> str:
+    """Return that a link is not there, and which ones have similar names."""
+    near = difflib.get_close_matches(link, tree.links, 3, 0.5)
+    return f'the {role} {quote(link)} is not in the URDF' \
+        + (f'; did you mean {" or ".join(map(quote, near))}?' if near else '')
+
+
 def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
     """
     Build the chain between two links of a tree.
@@ -233,11 +240,7 @@ def make_chain(tree: Tree, base_link: str = '', tip_link: str = '') -> Chain:
     """
     for role, link in (('base_link', base_link), ('tip_link', tip_link)):
         if link and link not in tree.links:
-            near = difflib.get_close_matches(link, tree.links, 3, 0.5)
-            raise ChainError(
-                f'the {role} {quote(link)} is not in the URDF'
-                + (f'; did you mean {" or ".join(map(quote, near))}?' if near else '')
-                + listed(tree))
+            raise ChainError(not_in_urdf(role, link, tree) + listed(tree))
     if not (base_link and tip_link):
         try:
             base_link, tip_link = find_arm(tree, base_link, tip_link)

@@ -36,7 +36,7 @@ from ik_node.motion.trajectory.timed_curve import curve_states
 from ik_node.motion.trajectory.trajectory import Trajectory
 
 MAX_CHUNK_POSES = 500
-MAX_CHUNK_S = 10.0        # from now to the last pose
+MAX_CHUNK_S = 8.0         # from now to the last pose
 MIN_POSE_SPACING_S = 2e-3  # between two poses
 KEPT_BEFORE = 3           # poses that shape the curve before the time from which it is followed
 CHUNK_CYCLE_S = 0.02      # in which the motion is decided

@@ -178,6 +178,8 @@ class Components:
                                            chain.middle)
             singular_values(chain, solved.q)
             warm_up(chain, settings.limits)
+            if collisions is not None and collisions.other_joints:
+                collisions.with_others(collisions.others)
         self._named.load(chain)
         before, robot = self._robot_slot.robot, Robot(
             tree, settings, collisions, scene, tools, self._seat.without_others)

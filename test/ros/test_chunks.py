@@ -127,6 +127,10 @@ def test_chunks_that_are_none(arm, user):
         with pytest.raises(GoalNotReachedError) as error:
             user.chunk([target(0.0), target(0.1)], **given).wait()
         assert error.value.reason is reason, error.value
+    with pytest.raises(ClientError, match='no poses'):
+        user.chunk([], [])
+    with pytest.raises(ClientError, match='paused by its sender'):
+        user.pause().wait()
     for given in dict(times=[0.1]), dict(times=[0.1, np.nan]), dict(times=[1, 2], gripper=[1]):
         with pytest.raises(ClientError):
             user.chunk([target(0.0), target(0.1)], **given)

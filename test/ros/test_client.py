@@ -146,8 +146,8 @@ def test_every_kind_of_goal(system, arm):
     assert arm.named_poses() == {}  # test_named_poses.py has a node with some
     with pytest.raises(GoalNotReachedError, match='NAME_UNKNOWN'):
         arm.named('home').wait(20.0)
-    # Of kept ones test_path_constraints.py.
-    assert kinds | {'named', 'stream', 'kept'} == {kind.name for kind in GOAL_KINDS}
+    # Of kept ones test_path_constraints.py, of chunks test_chunks.py.
+    assert kinds | {'named', 'stream', 'kept', 'chunk'} == {kind.name for kind in GOAL_KINDS}
     goal = arm.home()
     there(system, goal)
     assert goal.result.values['kind'] == 'home'

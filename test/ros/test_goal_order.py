@@ -35,7 +35,7 @@ def waiting():
         yield
 
 
-STARTER = GoalStarter(None, None, None, None)
+STARTER = GoalStarter(None, None, None, None, SimpleNamespace(begin=None))
 
 
 def goals_of(probe, **given) -> GoalQueue:

@@ -175,3 +175,13 @@ def test_where_an_arm_is_has_to_be_known():
     right_arm.fresh = stale
     with pytest.raises(StateError, match="'right' may be in the way: the joint states are 3 s"):
         left.require_apart(left_arm.planned(OUTSIDE), monotonic())
+
+
+def test_joints_that_carry_another_arm_are_in_use_while_that_is_under_way():
+    """The torso, which belongs to the left arm; nothing that is the right arm's own."""
+    left, right, left_arm, right_arm = team(OUTSIDE, OUTSIDE)
+    assert left.joints_in_use() == right.joints_in_use() == frozenset()
+    right_arm.moves(right_arm.planned(INSIDE), 0.01)
+    assert left.joints_in_use() == {'torso_joint'}
+    left_arm.moves(left_arm.planned(INSIDE), 0.01)
+    assert right.joints_in_use() == frozenset()

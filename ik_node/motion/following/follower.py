@@ -139,6 +139,7 @@ class Follower:
                                 if constraints else 0)
         self._report = CycleReport()  # of the last cycle
         self._decided = False  # whether that was begun
+        self._shown: CycleReport | None = None  # of that, if there was a target
         self._jog, self._ramp = (
             JogCommands(options.timeout, options.gain, options.metres_per_radian,
                         float(chain.reach)) for _ in range(2))
@@ -339,7 +340,8 @@ class Follower:
         commanded, fresh = self._commanded, self.fresh(now)
         head, self._decided = nanoseconds(now + self.options.look_ahead), False
         if head <= commanded.head:
-            return self._output(self._report if fresh else None)
+            self._shown = self._report if fresh else None
+            return self._output(self._shown)
         commanded.advance(max(commanded.head, nanoseconds(now),
                               head - nanoseconds(MAX_CYCLE_S)))
         plan = CyclePlan(*np.zeros((2, self.chain.n)))
@@ -366,7 +368,8 @@ class Follower:
             if report is not None and self._guard is not None:
                 contact = self._guard.held_by()
         commanded.advance(head)
-        return self._output(report if fresh else None, contact, leaves)
+        self._shown = report if fresh else None
+        return self._output(self._shown, contact, leaves)
 
     def take_back(self, contact: Contact) -> FollowerOutput:
         """
@@ -377,7 +380,7 @@ class Follower:
         if self._decided:
             self._commanded.drop()
         self._decided = False
-        return self._output(self._report, contact)
+        return self._output(self._shown, contact)
 
     def _pose_cycle(self, now: float, duration: float, plan: CyclePlan) -> CycleReport:
         """Write the plan of a cycle towards the target of the stream; return the report."""

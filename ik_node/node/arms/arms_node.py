@@ -127,6 +127,7 @@ class ArmsNode(QosLog, Node):
             self._sought = robot
             self._search.begin({name: robot.controllers[name] for name in robot.arms.supposed})
         else:
+            self._search.cancel()
             self._use(robot)
 
     def _on_controllers(self, found: dict[str, str]) -> None:
@@ -139,10 +140,10 @@ class ArmsNode(QosLog, Node):
         """Move this robot from now on."""
         for name in robot.controllers:
             self._output(name)
-        self._slot.robot = robot
-        self._motion.use(robot)
         if not self._arms:
             self._make_arms(robot)
+        self._slot.robot = robot
+        self._motion.use(robot)
         self._known_joints = frozenset(joint.name for joint in robot.tree.tree.joints)
         forget_garbage()
         for note in robot.tree.tree.notes:

@@ -101,6 +101,11 @@ class ControllerSearch:
         self.complaint = self._said([*sought], {})
         self._timer.reset()
 
+    def cancel(self) -> None:
+        """Look no more."""
+        self._timer.cancel()
+        self.complaint = ''
+
     def _look(self) -> None:
         up = self._joints_by_controller()
         found = {name: self._controller(name, joints, up) for name, joints in self._sought.items()}

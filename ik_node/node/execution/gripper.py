@@ -45,6 +45,7 @@ class Gripper:
         self._node, self._name = node, name
         self._send, self._listens = _action(node, name) if name.endswith(ACTION_SUFFIX) \
             else _topic(node, name)
+        self._sent: float | None = None  # the last opening of this goal
         self._task: GoalTask | None = None
         self._times, self._openings = np.empty(0), np.empty(0)
         self._timer = node.create_timer(LOOK_PERIOD_S, self._look, clock=steady_clock())
@@ -67,34 +68,42 @@ class Gripper:
                 self._node.get_logger().warning(
                     f'the openings of the chunks go to {quote(self._name)}, where nobody listens; '
                     'set chunk.gripper', throttle_duration_sec=60.0)
-            self._send(float(self._openings[due - 1]))
+            opening = float(self._openings[due - 1])
+            if self._sent is None or abs(opening - self._sent) > SAME_OPENING:
+                self._sent = opening if self._send(opening) else None
         self._times, self._openings = self._times[due:], self._openings[due:]
         if not len(self._times):
             self._timer.cancel()
+            self._sent = None  # it may be moved otherwise until the next ones
 
 
-def _topic(node: Node, name: str) -> tuple[Callable[[float], None], Callable[[], bool]]:
-    """Return what publishes an opening, and whether anybody listens."""
+def _topic(node: Node, name: str) -> tuple[Callable[[float], bool], Callable[[], bool]]:
+    """Return what publishes an opening, again and again, and whether anybody listens."""
     publisher = node.create_publisher(Float64MultiArray, name, 1)
-    return (lambda opening: publisher.publish(Float64MultiArray(data=[opening])),
-            lambda: publisher.get_subscription_count() > 0)
+
+    def send(opening: float) -> bool:
+        publisher.publish(Float64MultiArray(data=[opening]))
+        return False
+
+    return send, lambda: publisher.get_subscription_count() > 0
 
 
-def _action(node: Node, name: str) -> tuple[Callable[[float], None], Callable[[], bool]]:
-    """Return what sends an opening as a goal, and whether anybody serves the action."""
+def _action(node: Node, name: str) -> tuple[Callable[[float], bool], Callable[[], bool]]:
+    """Return what sends an opening as a goal, if it can be, and whether anybody serves it."""
     try:
         from control_msgs.action import GripperCommand
     except ImportError:
         raise ParameterError(f'chunk.gripper is the action {quote(name)}, which needs the ROS '
                              'package control_msgs, which is not installed here: '
                              f'{how_to_install("control_msgs")}') from None
-    client, sent = ActionClient(node, GripperCommand, name), [np.inf]
+    client = ActionClient(node, GripperCommand, name)
 
-    def send(opening: float) -> None:
-        if abs(opening - sent[0]) > SAME_OPENING and client.server_is_ready():
-            sent[0] = opening
-            goal = GripperCommand.Goal()
-            goal.command.position = opening
-            client.send_goal_async(goal)
+    def send(opening: float) -> bool:
+        if not client.server_is_ready():
+            return False
+        goal = GripperCommand.Goal()
+        goal.command.position = opening
+        client.send_goal_async(goal)
+        return True
 
     return send, client.server_is_ready

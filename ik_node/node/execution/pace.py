@@ -26,7 +26,10 @@ from ik_node.node.execution.trajectory_sender import SEND_SHARE
 from ik_node.node.goals import plans
 from ik_node.node.goals.goal import GoalTask, Paused, Planner, Steps
 from ik_node.node.robot.robot import Robot
+from ik_node.ros.messages.goal_kinds import CHUNK_KIND
 from ik_node.ros.messages.status_messages import GoalState, JOG_KIND, STREAM_KIND
+
+UNPACED_KINDS = STREAM_KIND, JOG_KIND, CHUNK_KIND  # whose times are those of their senders
 
 
 class Pace:
@@ -70,7 +73,7 @@ class Pace:
         if task is None or not robot.moves:
             raise GoalError('no goal is on its way, so nothing can be paused',
                             Reason.CALL_INVALID)
-        if task.kind in (STREAM_KIND, JOG_KIND):
+        if task.kind in UNPACED_KINDS:
             raise GoalError(f'a {task.kind} is paused by its sender: send the same pose again and '
                             'again, or no velocity', Reason.CALL_INVALID)
         if robot.active is None or robot.active.trajectory is not task.execution.trajectory:
@@ -182,7 +185,7 @@ class Pace:
         """
         robot, task = self._robot_slot.robot, self._goals.current
         if robot is None or task is None or not robot.moves or task.execution.paused is not None \
-                or task.kind in (STREAM_KIND, JOG_KIND) or robot.active is None \
+                or task.kind in UNPACED_KINDS or robot.active is None \
                 or robot.active.trajectory is not task.execution.trajectory:
             return  # also on a ramp, or the motion of an earlier goal
         ratio = robot.settings.speed / task.execution.speed

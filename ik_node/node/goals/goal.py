@@ -162,6 +162,7 @@ class GoalTask:
     begin: Callable[[], Steps | None] = lambda: None  # what is done for it ...
     steps: Steps | None = None  # ... and what is left of that
     patience: float | None = None  # until when (monotonic, s) it is begun again; None: not set
+    superseded_by: str = ''  # the kind of the goal that took its place, if one did
     after_scene: tuple[int, float] | None = None  # the scene message it waits for, since when (s)
     # Other ways to do it, to be tried in turn if it would be refused, and why those before were.
     alternatives: list[Callable[[], Steps | None]] = field(default_factory=list)

@@ -305,6 +305,7 @@ class GoalQueue:
         return True
 
     def _end_before(self, older: GoalTask, newer: GoalTask) -> None:
+        older.superseded_by = newer.kind
         self.end(older, GoalState.SUPERSEDED, Reason.SUPERSEDED,
                  f'goal {newer.number} came {self.outdated}')
 
@@ -419,6 +420,9 @@ class GoalQueue:
     def supersede(self, task: GoalTask) -> None:
         """Answer older open goals as superseded by `task`."""
         self.precedence.began(task.sent_at)
+        for older in self.open():
+            if older.number < task.number:
+                older.superseded_by = task.kind
         self.dismiss(GoalState.SUPERSEDED, Reason.SUPERSEDED,
                      f'goal {task.number} took its place', lambda each: each.number < task.number)
         if self._waiting is task:

@@ -13,15 +13,17 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from ik_node.base.errors import GoalError, Reason
 from ik_node.motion.chunk import MAX_CHUNK_S, TimedPoses
 from ik_node.motion.direct.point_to_point import StartState
+from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.execution.context import MotionContext
 from ik_node.node.execution.gripper import Gripper
 from ik_node.node.execution.motion import Motion
 from ik_node.node.goals import plans
 from ik_node.node.goals.conversion import GoalConversion
-from ik_node.node.goals.goal import GoalTask, Steps
+from ik_node.node.goals.goal import GoalTask, Planner, Steps
 from ik_node.node.goals.preparation import Kernels, Preparation
 from ik_node.node.robot.robot import Robot
 from ik_node.ros.messages.conversion import chunk_from_message
+from ik_node.ros.messages.goal_kinds import CHUNK_KIND
 from ik_node.ros.messages.status_messages import GoalState, STREAM_PAUSE_S
 from ik_node.ros.middleware.clocks import both_clocks, nanoseconds_of
 from ik_node.solver.goal import Goal
@@ -29,6 +31,7 @@ from ik_node.solver.goal import Goal
 PLANNING_S = 0.02         # to plan the motion along a chunk, ...
 PLANNING_SHARE = 0.03     # ... and by its length
 MEMORY_SHARE = 0.3        # of the last planning time in what is expected of the next
+PLANNING_MARGIN = 1.5     # of what is expected
 
 
 class Chunks:
@@ -69,7 +72,8 @@ class Chunks:
         task.plan.goal = Goal(poses[-1])
         task.values['late_poses'] = int((chunk.times < now).sum())
         self._latest, self._goes_on_until = task, last + STREAM_PAUSE_S
-        task.execution.planning_time = PLANNING_S + PLANNING_SHARE * (last - now)
+        task.execution.planning_time = max(PLANNING_S + PLANNING_SHARE * (last - now),
+                                           PLANNING_MARGIN * self._planning_time)
         return self._follow(task, chunk, openings)
 
     def _zero(self, stamp: Time, task: GoalTask) -> float:
@@ -83,7 +87,7 @@ class Chunks:
         """Raise a GoalError if a chunk belongs to those that were ended."""
         before = self._latest
         if before is None or not before.final or now > self._goes_on_until \
-                or before.state is not GoalState.SUPERSEDED \
+                or before.superseded_by in ('', CHUNK_KIND) \
                 and not self._goals.precedence.why_late(before.sent_at):
             return
         self._goes_on_until = max(self._goes_on_until, float(chunk.times[-1]) + STREAM_PAUSE_S)
@@ -98,20 +102,28 @@ class Chunks:
         whole = chunk
         if self._followed is not None and self._goals.current is self._followed[0]:
             whole = chunk.after(self._followed[1], monotonic())
-        begun, is_new = monotonic(), True
+        is_new = True
 
         def zero(start: StartState) -> float:
-            nonlocal begun
-            begun = monotonic()
             # From rest it is sent when it is planned, and begins when the controller has it.
-            return begun - start.backdating if start.states \
-                else begun + self._planning_time + self._arm.delivery()
+            return monotonic() - start.backdating if start.states \
+                else monotonic() + self._planning_time + self._arm.delivery()
 
-        for _ in self._motion.execute(task, plans.along_chunk(task, robot, whole, zero)):
+        planner = self._timed(plans.along_chunk(task, robot, whole, zero))
+        for _ in self._motion.execute(task, planner):
             if task.state is GoalState.ACCEPTED and is_new:
                 is_new, self._followed = False, (task, whole)
-                self._planning_time += MEMORY_SHARE * (
-                    monotonic() - begun - self._planning_time)
                 if openings is not None:
                     self._gripper.follow(task, chunk.times, openings)
             yield
+
+    def _timed(self, planner: Planner) -> Planner:
+        """Return a planner from which it is learnt how long it takes, also if that is too long."""
+        def plan(start: StartState) -> Trajectory:
+            begun = monotonic()
+            try:
+                return planner(start)
+            finally:
+                self._planning_time += MEMORY_SHARE * (monotonic() - begun - self._planning_time)
+
+        return plan

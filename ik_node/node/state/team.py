@@ -31,6 +31,7 @@ from ik_node.motion.together import ArmMotion, contact_between
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.state.send_order import SendTime
+from ik_node.ros.messages.goal_kinds import CHUNK_KIND
 from ik_node.ros.messages.status_messages import JOG_KIND, STREAM_KIND
 
 TIMING_ROOM_S = 0.01   # by which a controller may be late or early, besides one of its cycles
@@ -127,6 +128,10 @@ class Seat:
     def require_still_base(self) -> None:
         """Raise a StateError, JOINTS_IN_USE, if another arm moves joints that carry this one."""
 
+    def joints_in_use(self) -> frozenset[str]:
+        """Return which joints of this arm carry another one that moves, or has a goal."""
+        return frozenset()
+
     @property
     def in_step(self) -> bool:
         """Return whether there is a goal of all arms, which move in step or are about to."""
@@ -212,7 +217,7 @@ class TeamSeat(Seat):
     def require_no_open_end(self) -> None:
         """Raise a StateError, ARM_HELD, if the arm has a goal that may never end by itself."""
         kind = self._kind()
-        if kind in (STREAM_KIND, JOG_KIND, PAUSED_KIND):
+        if kind in (STREAM_KIND, JOG_KIND, CHUNK_KIND, PAUSED_KIND):
             raise StateError(f'the arm {quote(self.name)} ' + (
                 'is paused; let it go on, or stop it' if kind == PAUSED_KIND
                 else f'follows a {kind}; end that first'), Reason.ARM_HELD)
@@ -388,14 +393,24 @@ class TeamSeat(Seat):
             if other.active is not None and other.active.moves(monotonic()):
                 self._require_not_carried(other.active.trajectory, other.name)
 
+    def joints_in_use(self) -> frozenset[str]:
+        """Return which joints of this arm carry another one that moves, or has a goal."""
+        return frozenset(name for other in self.others if other.robot is not None and other.busy
+                         for name in other._carriers() if name in self.robot.chain.joint_names)
+
+    def _carriers(self) -> list[str]:
+        """Return the joints that carry the arm."""
+        robot = self.robot
+        return [joint.name for joint, _ in path_between(robot.tree, self.world_link,
+                                                        robot.chain.base_link)]
+
     def _require_not_carried(self, trajectory: Trajectory, by: str) -> None:
         """Raise a StateError if a motion of another arm moves joints that carry this one."""
-        robot = self.robot
-        for joint, _ in path_between(robot.tree, self.world_link, robot.chain.base_link):
-            if joint.name in trajectory.joint_names and np.ptp(trajectory.with_start()[1][
-                    0, :, trajectory.joint_names.index(joint.name)]) > SAME_POSITION:
+        for joint in self._carriers():
+            if joint in trajectory.joint_names and np.ptp(trajectory.with_start()[1][
+                    0, :, trajectory.joint_names.index(joint)]) > SAME_POSITION:
                 raise StateError(
-                    f'the joint {quote(joint.name)}, which {quote(by)} moves, carries the arm '
+                    f'the joint {quote(joint)}, which {quote(by)} moves, carries the arm '
                     f'{quote(self.name)}; only one of them can move', Reason.JOINTS_IN_USE)
 
     # ---- all arms in step ---------------------------------------------------

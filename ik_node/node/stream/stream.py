@@ -86,6 +86,7 @@ class Session:
     def __init__(self, task: GoalTask, robot: Robot, begin: MotionState, time: float,
                  lead: float, stamped: bool, before: ActiveTrajectory | None = None) -> None:
         self.task = task
+        self.held = frozenset[str]()  # joints that carry another arm, which is under way
         self.lead = lead  # look-ahead (s)
         self.stamped = stamped  # whether its trajectories have stamps
         self.count = 0  # poses or commands that were taken
@@ -104,7 +105,8 @@ class Session:
             if self.task.plan.is_constrained else ()
         return Follower(robot.chain, robot.settings.planning,
                         replace(robot.settings.following, look_ahead=self.lead,
-                                joins=self.stamped),
+                                joins=self.stamped,
+                                locked=(*robot.settings.following.locked, *self.held)),
                         robot.settings.solver.collisions, constraints)
 
     def renew(self, robot: Robot, lead: float, stamped: bool) -> None:
@@ -381,6 +383,10 @@ class Stream:
     def _command(self) -> None:
         """Command the state at the look-ahead."""
         session, robot, now = self._session, self._robot_slot.require(), monotonic()
+        held = self._seat.joints_in_use()
+        if held != session.held:
+            session.held = held
+            session.renew(robot, self._lead(robot), self._stamped(robot))
         if session.settings is robot.settings or session.task.final:
             pass
         elif robot.settings.differ_in_collisions_alone(session.settings):
@@ -397,7 +403,8 @@ class Stream:
         found = session.follower.step(now)
         begin = now - self._arm.past if session.stamped else now
         trajectory = session.follower.trajectory(begin)
-        contact = self._seat.contact(trajectory, begin, session.stamped)
+        contact = self._seat.contact(
+            trajectory, begin if self._commands is None else begin - session.lead, session.stamped)
         if contact is not None:  # the other arms are proved against what was sent before
             found = session.follower.take_back(contact)
             trajectory = session.follower.trajectory(begin)
