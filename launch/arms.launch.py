@@ -35,7 +35,7 @@ ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1', 'NUMBA_NUM_THREADS': '1'}
 
 LAUNCH_ARGUMENTS = {
     'robot': ('', 'a preset, or a YAML file of your own; with simulate:=false the driver of its '
-              f'vendor runs already. Presets: {", ".join(arms_preset_names())}'),
+              'vendor runs already'),
     'urdf': ('', 'the robot: a .urdf or .xacro file; a .xacro file is run as a program; without '
              'robot and urdf: urdf/two_arms.urdf with config/two_arms.yaml'),
     'params_file': ('', 'parameters of ik_arms; what they do not say of the arms is found in the '
@@ -49,8 +49,9 @@ LAUNCH_ARGUMENTS = {
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments, and start the nodes by their values."""
+    more = {'robot': f'. Presets: {", ".join(arms_preset_names())}'}
     declarations = [
-        DeclareLaunchArgument(name, default_value=row[0], description=row[1],
+        DeclareLaunchArgument(name, default_value=row[0], description=row[1] + more.get(name, ''),
                               choices=row[2] if len(row) > 2 else None)
         for name, row in LAUNCH_ARGUMENTS.items()]
     return LaunchDescription([*declarations, OpaqueFunction(function=start)])

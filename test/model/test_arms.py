@@ -186,8 +186,8 @@ def test_what_is_given_wins():
 
 
 @pytest.mark.parametrize('given, words', [
-    (GivenArms(base_link='pelvis'), "'pelvis' is not a link of the robot"),
-    (GivenArms(tip_links=['left_gripper', 'hand']), "'hand' is not a link of the robot"),
+    (GivenArms(base_link='pelvis'), "the link 'pelvis' is not in the URDF"),
+    (GivenArms(tip_links=['left_gripper', 'hand']), "the link 'hand' is not in the URDF"),
     (GivenArms(names=['one']), 'arms has 1 names'),
     (GivenArms(names=['one', 'one']), '1 different'),
     (GivenArms(names=['my arm', 'r']), "the name 'my arm'"),

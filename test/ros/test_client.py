@@ -672,7 +672,7 @@ def test_examples(system):
     ran = subprocess.run([sys.executable, '-c', code, *files], text=True, capture_output=True,
                          timeout=180.0)
     assert ran.returncode == 0 and 'Traceback' not in ran.stderr, ran.stdout + ran.stderr
-    assert len(files) == 5
+    assert len(files) == 6
     for words in ('reached', 'OUT_OF_REACH', 'STREAM_ENDED', 'tip [', '5.0 m up: red', 'shoulder'):
         assert words in ran.stdout, (words, ran.stdout)
 

@@ -45,7 +45,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.motion.constrained.keep import flow_text, Keep, upright
 from ik_node.node.stream.jog import joint_jog_type
-from ik_node.ros.messages.conversion import free_path
+from ik_node.ros.messages.conversion import chunk_message, free_path
 from ik_node.ros.messages.kept_goals import kept_goal, KeptGoal, plain_message
 from ik_node.ros.middleware.qos import LATCHED_QOS
 
@@ -78,6 +78,7 @@ GOALS = {
     'goal_path': stamped(path_of(*AHEAD)), 'goal_first': stamped(path_of(*AHEAD)),
     'goal_line': stamped(PoseWithCovarianceStamped(pose=PoseWithCovariance(pose=AHEAD[0]))),
     'goal_arc': stamped(PoseArray(poses=AHEAD)),
+    'goal_chunk': stamped(chunk_message(path_of(*AHEAD), [1.0, 2.0], [0.01, 0.02])),
     **{f'goal_free_{way}': stamped(free_path(path_of(*AHEAD), ['rz'])) for way in ('path', 'arc')},
 }
 BOX = stamped(Marker(type=Marker.CUBE, ns='far', scale=Vector3(x=0.1, y=0.1, z=0.1),

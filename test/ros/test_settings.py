@@ -75,7 +75,8 @@ OTHER = {
                                              'following.preferred': POSTURE}),
     'solver.manipulability_gain': (0.4, {'solver.manipulability_gain': 0.4}),
     'solver.joint_weights': (SIX, {'solver.weights': SIX}),
-    'solver.locked_joints': (('joint_2',), {'solver.locked': ('joint_2',)}),
+    'solver.locked_joints': (('joint_2',), {'solver.locked': ('joint_2',),
+                                            'following.locked': ('joint_2',)}),
     'motion.velocity_scale': (0.25, {
         'planning.velocity': tuple(0.25 * v for v in (4.4, 3.9, 4.7, 6.5, 6.5, 7.0))}),
     'motion.acceleration_scale': (0.5, {'planning.acceleration': (1.0,) * 6}),
@@ -117,6 +118,7 @@ OTHER = {
     'collision.voxel': (0.05, {'surroundings.voxel': 0.05}),
     'collision.ground': (True, {'surroundings.ground': True}),
     'collision.ground_height': (-0.3, {'surroundings.ground_height': -0.3}),
+    'chunk.gripper': ('hand/gripper_cmd', {}),
     'stream.output': ('velocity', {}),
     'stream.rate': (200.0, {'stream_rate': 200.0}),
     'stream.lead': (0.05, {'following.look_ahead': 0.05}),

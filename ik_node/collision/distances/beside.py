@@ -17,13 +17,16 @@ import numpy as np
 
 from ik_node.collision.bodies.parts import Body
 from ik_node.collision.bodies.shapes import CAPSULE_KIND, CYLINDER_KIND, shapes_of
-from ik_node.collision.distances.check import compose, Pairs, place_centre, reaches
-from ik_node.collision.distances.other_joints import (
-    OtherJoint,
+from ik_node.collision.distances.check import (
+    compose,
+    Pairs,
+    place_centre,
     PLANE_REACH_M,
+    reaches,
     REST_ROOM,
     SAME_AXIS,
 )
+from ik_node.collision.distances.other_joints import OtherJoint
 from ik_node.kinematics.kernels import compiled, inner
 from ik_node.kinematics.tree.kinematic_tree import BesideFrames, MovingFrames
 from ik_node.kinematics.tree.tree_kernels import tree_frames

@@ -36,6 +36,11 @@ from ik_node.kinematics.tree.tree_kernels import tree_frames
 from ik_node.model.chain import is_aligned
 from ik_node.model.joint_space import JointSpace
 
+# Of what joints beside the arm carry.
+PLANE_REACH_M = 3.0  # that a plane on such a link has
+SAME_AXIS = 1e-6     # m, and of the sine between them, to which two axes are one
+REST_ROOM = 5e-4     # rad or m, of a joint at rest: its sensor is not exact
+
 
 class Pairs(NamedTuple):
     """

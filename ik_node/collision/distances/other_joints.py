@@ -14,15 +14,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ik_node.base.text import quote
+from ik_node.collision.distances.check import PLANE_REACH_M, REST_ROOM, SAME_AXIS
 from ik_node.kinematics.links import path_between
 from ik_node.kinematics.tree.kinematic_tree import Places
 from ik_node.model.description.urdf import Joint, JointType, leader_of, Tree
 from ik_node.model.joint_space import JointSpace
 from ik_node.model.joints import coordinates_of
 
-PLANE_REACH_M = 3.0      # that a plane on such a link has
-SAME_AXIS = 1e-6         # m, and of the sine between them, to which two axes are one
-REST_ROOM = 5e-4         # rad or m, of a joint at rest: its sensor is not exact
 STANDING_SPEED = 5e-3    # rad/s or m/s; a slower joint rests
 NOISE_SPEED = 0.05       # rad/s or m/s, that is measured of a joint whose position says it rests
 MOTION_HORIZON_S = 1.0   # for which a joint may go on as fast
