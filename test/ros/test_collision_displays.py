@@ -222,10 +222,12 @@ def test_nothing_is_computed_while_nobody_looks(probe):
 
     robot = SimpleNamespace(
         chain=CHAIN, settings=SimpleNamespace(
-            solver=SimpleNamespace(collisions=SimpleNamespace(clearances=clearances)),
+            solver=SimpleNamespace(collisions=SimpleNamespace(
+                clearances=clearances, others={}, other_joints=())),
             monitor=SimpleNamespace(state_timeout=1.0)))
     count = iter(range(10_000))
-    arm = SimpleNamespace(last=lambda _robot: (np.full(6, float(next(count))), 0.0))
+    arm = SimpleNamespace(last=lambda _robot: (np.full(6, float(next(count))), 0.0),
+                          joints=SimpleNamespace(positions={}))
     ClearanceDisplay(probe, SimpleNamespace(robot=robot), arm,
                      SimpleNamespace(is_ready=lambda _kernels: True), '')
     probe.spin_for(0.5)

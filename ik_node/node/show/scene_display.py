@@ -262,7 +262,8 @@ class ClearanceDisplay:
             self._show(robot, ())
         else:
             thread = ThreadPoolExecutor(1, 'clearance')
-            self._answer = thread.submit(model.with_others(others).clearances, q)
+            self._answer = thread.submit(
+                lambda: (model.with_others(others) if others else model).clearances(q))
             thread.shutdown(wait=False)  # it ends with the answer
 
     def _show(self, robot: Robot, clearances: Iterable[Clearance]) -> None:
