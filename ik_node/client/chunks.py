@@ -48,8 +48,8 @@ class Chunks:
                  latest: list[Chunks]) -> None:
         self._connection, self._send, self._latest = connection, send, latest
         self._open: list[GoalHandle] = []
-        self._was_ended = False
-        self._end = -np.inf  # when the last chunk ends, by time()
+        self._was_ended = False  # by a stop or another goal
+        self._end = -np.inf  # of the last chunk, by `now`
 
     @property
     def now(self) -> float:

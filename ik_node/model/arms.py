@@ -90,6 +90,10 @@ def robot_arms(tree: Tree, given: GivenArms = GivenArms()) -> RobotArms:
     supposed = {default_controller(name): name
                 for name, joints in zip(names, own) if joints and not driven & {*joints}}
     for controller, name in supposed.items():
+        if controller in controllers or len({default_controller(each) for each in names}) \
+                < len(names):
+            raise ParameterError(f'{quote(controller)} would be the controller of '
+                                 f'{quote(name)} and of other joints; give the controllers')
         controllers[controller] = own[names.index(name)]
     return RobotArms(given.base_link or _base_of(tree, tips, controllers), tips, names,
                      controllers, supposed)

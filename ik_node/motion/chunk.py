@@ -20,7 +20,7 @@ from ik_node.base.se3 import distance as pose_distance, rotation_quaternion
 from ik_node.base.text import quote
 from ik_node.collision.distances.certificate import Contact
 from ik_node.collision.distances.model import CollisionModel
-from ik_node.kinematics.arm import forward_kinematics
+from ik_node.kinematics.arm import forward_kinematics, jacobian
 from ik_node.model.chain import Chain
 from ik_node.motion.constrained.constraint import (
     described_excess,
@@ -34,6 +34,7 @@ from ik_node.motion.following.pose_stream import TargetState
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.timed_curve import curve_states
 from ik_node.motion.trajectory.trajectory import Trajectory
+from ik_node.motion.trajectory.validate import validate
 
 MAX_CHUNK_POSES = 500
 MAX_CHUNK_S = 8.0         # from now to the last pose
@@ -41,7 +42,6 @@ MIN_POSE_SPACING_S = 2e-3  # between two poses
 KEPT_BEFORE = 3           # poses that shape the curve before the time from which it is followed
 CHUNK_CYCLE_S = 0.02      # in which the motion is decided
 SETTLING_S = 1.0          # after the last pose, to come to rest there
-INSTANT_S = 1e-4          # for velocities by differences
 SLOWING_SHARE = 0.8       # of the limits, for the way to rest at the last pose
 NEAR = 1e-4, 1e-3         # m, rad of the last pose, where the ramp to rest begins
 MISSED = 2e-3, 2e-2       # m, rad from the last pose; an arm that rests farther away missed it
@@ -112,26 +112,23 @@ class ChunkCurve:
     Parameters
     ----------
     chunk : TimedPoses
-    before : tuple, optional
-        A time (s) before the first pose, the pose (4, 4) where the tip is then, and where it would
-        be an instant later, of INSTANT_S.
+    twist : (6,) array, optional
+        Of the tip at the first pose, m/s and rad/s in the axes of the base.
 
     """
 
-    def __init__(self, chunk: TimedPoses,
-                 before: tuple[float, np.ndarray, np.ndarray] | None = None) -> None:
-        times, poses = chunk.times, [*chunk.poses]
-        if before is not None:
-            times, poses = np.append(before[0], times), [before[1], before[2], *poses]
-        quaternions = np.array([rotation_quaternion(T[:3, :3]) for T in poses])
+    def __init__(self, chunk: TimedPoses, twist: np.ndarray | None = None) -> None:
+        quaternions = np.array([rotation_quaternion(T[:3, :3]) for T in chunk.poses])
         turns = (quaternions[1:] * quaternions[:-1]).sum(axis=1) < 0.0
         quaternions[1:] *= np.where(np.cumsum(turns) % 2, -1.0, 1.0)[:, None]
-        channels = np.hstack([np.array(poses)[:, :3, 3], quaternions])
-        self._speed = None
-        if before is not None:
-            self._speed = (channels[1] - channels[0]) / INSTANT_S
-            channels = np.delete(channels, 1, axis=0)
-        self._times, self._channels = times, channels
+        self._times = chunk.times
+        self._channels = np.hstack([chunk.poses[:, :3, 3], quaternions])
+        lines = np.diff(self._channels, axis=0) / np.diff(self._times)[:, None]
+        self._ends = [*lines[:1], *lines[-1:]]  # velocities there; none of a single pose
+        if twist is not None:
+            w, v, omega = quaternions[0, 0], quaternions[0, 1:], twist[3:]
+            self._ends[0] = np.concatenate([
+                twist[:3], [-0.5 * omega @ v], 0.5 * (w * omega + np.cross(omega, v))])
 
     @property
     def last(self) -> float:
@@ -153,14 +150,11 @@ class ChunkCurve:
                 for R, (p, v, a), (w, dw) in zip(rotations, states[:, :, :3], angular)]
 
     def _states(self, times: np.ndarray) -> np.ndarray:
-        if len(self._times) == 1:
-            states = np.zeros((len(times), 3, self._channels.shape[1]))
-            states[:, 0] = self._channels
-            return states
-        lines = np.diff(self._channels[[0, 1, -2, -1]], axis=0) / (
-            np.diff(self._times[[0, 1, -2, -1]])[:, None] + 1e-300)
-        return curve_states(self._times, self._channels, times,
-                            lines[0] if self._speed is None else self._speed, lines[-1])
+        if len(self._times) > 1:
+            return curve_states(self._times, self._channels, times, *self._ends)
+        states = np.zeros((len(times), 3, self._channels.shape[1]))
+        states[:, 0] = self._channels
+        return states
 
 
 def _rotations(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -219,15 +213,20 @@ def plan_chunk(chain: Chain, collisions: CollisionModel | None, start: StartStat
     ------
     ParameterError
         If a limit or an option does not suit the chain.
+    TrajectoryError
+        If a limit would not be kept.
 
     """
     follower = Follower(chain, limits, replace(options, look_ahead=CHUNK_CYCLE_S, joins=True),
                         collisions, constraints)
     begin, before = start.splice_time, start.splice
     follower.begin(before, begin)
-    curve = ChunkCurve(chunk, (begin, *(
-        forward_kinematics(chain, before.q + t * before.qd) for t in (0.0, INSTANT_S)))
-        if begin < chunk.times[0] - MIN_POSE_SPACING_S else None)
+    twist = None
+    if begin < chunk.times[0] - MIN_POSE_SPACING_S:  # from where the tip is
+        here, twist = forward_kinematics(chain, before.q), jacobian(chain, before.q) @ before.qd
+        chunk = TimedPoses(np.append(begin, chunk.times), np.concatenate([here[None],
+                                                                          chunk.poses]))
+    curve = ChunkCurve(chunk, twist)
     count = int(np.ceil((max(curve.last - begin, 0.0) + SETTLING_S) / CHUNK_CYCLE_S))
     times = begin + CHUNK_CYCLE_S * np.arange(1, count + 1)
     targets, slowdown = curve.targets(times), None
@@ -246,6 +245,7 @@ def plan_chunk(chain: Chain, collisions: CollisionModel | None, start: StartStat
         elif time > slowdown.begin + slowdown.duration and (error < NEAR).all():
             break
     trajectory = follower.motion_from(start)
+    validate(trajectory, limits)
     return ChunkPlan(trajectory, (float(farthest[0]), float(farthest[1])), _interruption(
         forward_kinematics(chain, trajectory.end), chunk.poses[-1], done.contact,
         constraints))

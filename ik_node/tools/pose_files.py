@@ -53,9 +53,13 @@ def read_timed_poses(path: Path) -> TimedFilePoses:
         If the file cannot be read.
 
     """
-    rows = np.array([values for _, values in _csv_rows(path, CHUNK_COLUMNS)])
-    if not len(rows):
+    found = [values for _, values in _csv_rows(path, CHUNK_COLUMNS)]
+    if not found:
         raise ParameterError(f'{path} has no pose; give one at least')
+    if len({*map(len, found)}) > 1:
+        raise ParameterError(f'{path} has an opening of the gripper in some rows; give one in '
+                             'all, or in none')
+    rows = np.array(found)
     return TimedFilePoses(rows[:, 0], rows[:, 1:8], rows[:, 8] if rows.shape[1] == 9 else None)
 
 
@@ -128,7 +132,7 @@ def _from_csv(path: Path) -> list[FilePose]:
 
 
 def _csv_rows(path: Path, columns: Mapping[int, str]) -> list[tuple[str, tuple[float, ...]]]:
-    """Return where each row is, and its numbers, as many as there are columns, in all the same."""
+    """Return where each row is, and its numbers, as many as some of the columns have."""
     try:
         with path.open(newline='', encoding='utf-8-sig') as file:
             reader = csv.reader(file, skipinitialspace=True)

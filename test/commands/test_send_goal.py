@@ -105,6 +105,19 @@ def test_files_of_poses(tmp_path, option, topic):
             assert_pose(stamped.pose, corner)
 
 
+def test_a_file_of_a_chunk(tmp_path):
+    """Times, poses and openings, of all rows or of none."""
+    file, row = tmp_path / 'a.csv', '0.5,1,2,3,0,0,0,1'
+    file.write_text(f't,x,y,z,qx,qy,qz,qw,gripper\n{row},0.02\n')
+    topic, goal = made('--chunk', file)
+    [point] = goal.points
+    assert topic == 'goal_chunk' and point.time_from_start.nanosec == 500_000_000
+    assert point.transforms[0].translation.z == 3.0 and point.transforms[1].translation.x == 0.02
+    file.write_text(f'{row},0.02\n{row}\n')
+    with pytest.raises(ParameterError, match='in all, or in none'):
+        made('--chunk', file)
+
+
 def test_joints():
     """By name, or one for each in the order of the chain."""
     topic, goal = made('--joints', 'joint_5=0.8', 'joint_1=-0.3')

@@ -195,6 +195,7 @@ def test_what_is_given_wins():
     (GivenArms(names=['1x', 'r']), "the name '1x'"),
     (GivenArms(names=['left__x', 'r']), "the name 'left__x'"),
     (GivenArms(names=['stop', 'r']), "the name 'stop'"),
+    (GivenArms(names=['left', 'left_arm']), "'left_arm_controller' would be the controller of"),
     (GivenArms(controllers=['a', 'a']), r'controllers has 2 names \(1 different\)'),
     (GivenArms(controllers=['a']), 'controllers has 1 names .* controller_joints 0 entries')])
 def test_what_cannot_be_is_one_sentence(given, words):

@@ -58,8 +58,9 @@ def offsets(probe, name):
     return stamps[under_way] - begin - np.interp(share[under_way], planned, fine)
 
 
-def assert_apart(probe):
-    """Assert that the arms keep their margin in all that was recorded."""
+def assert_apart(probe, of=None):
+    """Assert that the pairs of a model, by default all, keep their margin in what was recorded."""
+    of = of or model()
     names = [[joint for joint in TREE.joint_names if ('right' in joint) == right]
              for right in (False, True)]
     (times, left), (others, right) = (recorded(probe, joints) for joints in names)
@@ -68,10 +69,10 @@ def assert_apart(probe):
     for joints, values in ((names[0], left[inside]), (names[1], np.column_stack(
             [np.interp(times[inside], others, column) for column in right.T]))):
         Q[:, [TREE.joint_names.index(joint) for joint in joints]] = values
-    assert len(Q) > 20 and model().check_many(Q).all()
-    judge = oracle(model())
+    assert len(Q) > 20 and of.check_many(Q).all()
+    judge = oracle(of)
     for q in Q[::max(1, len(Q) // 15)]:
-        assert (judge.distances(q) > model().margins - 3e-6).all()
+        assert (judge.distances(q) > of.margins - 3e-6).all()
 
 
 def test_both_controllers_move_on_one_clock(arms):

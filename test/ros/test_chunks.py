@@ -117,6 +117,19 @@ def test_a_sender_that_goes_on_does_not_undo_a_stop(arm, user):
     assert resumed.send(poses(0.0, 5), period=PERIOD_S).wait().reached
 
 
+def test_a_sender_that_goes_on_does_not_take_the_place_of_another_goal(arm, user):
+    """That is reached, and what is sent meanwhile is refused."""
+    chunks = user.chunks()
+    chunks.send(poses(0.0, 20), period=PERIOD_S)
+    sleep(0.3)
+    other = user.joints(READY)
+    sleep(0.1)
+    with pytest.raises(GoalNotReachedError) as error:
+        for _ in range(3):
+            user.chunk(poses(0.0, 20), PERIOD_S * np.arange(1, 21)).wait()
+    assert error.value.reason is Reason.STOPPED and other.wait().reached
+
+
 def test_chunks_that_are_none(arm, user):
     """Each is refused with what is wrong; the motion under way goes on."""
     chunks = user.chunks()

@@ -185,3 +185,17 @@ def test_joints_that_carry_another_arm_are_in_use_while_that_is_under_way():
     assert left.joints_in_use() == {'torso_joint'}
     left_arm.moves(left_arm.planned(INSIDE), 0.01)
     assert right.joints_in_use() == frozenset()
+
+
+@pytest.mark.parametrize('kind', ['stream', 'jog', 'chunk', 'paused'])
+def test_what_may_never_end_is_refused_to_goals_in_step(kind):
+    """And not what ends by itself."""
+    left, _, left_arm, _ = team(OUTSIDE, OUTSIDE)
+    left.require_no_open_end()
+    for each, holds in (('pose', False), (kind, True)):
+        left.join(SimpleNamespace(robot=left_arm.robot), left_arm, lambda each=each: each)
+        if holds:
+            with pytest.raises(StateError, match="the arm 'left'"):
+                left.require_no_open_end()
+        else:
+            left.require_no_open_end()

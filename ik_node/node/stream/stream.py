@@ -384,14 +384,12 @@ class Stream:
         """Command the state at the look-ahead."""
         session, robot, now = self._session, self._robot_slot.require(), monotonic()
         held = self._seat.joints_in_use()
-        if held != session.held:
-            session.held = held
-            session.renew(robot, self._lead(robot), self._stamped(robot))
-        if session.settings is robot.settings or session.task.final:
+        if session.task.final or session.settings is robot.settings and held == session.held:
             pass
-        elif robot.settings.differ_in_collisions_alone(session.settings):
+        elif held == session.held and robot.settings.differ_in_collisions_alone(session.settings):
             session.use_collisions(robot.settings)
         else:
+            session.held = held
             self._keep_anew(session, robot)
             session.renew(robot, self._lead(robot), self._stamped(robot))
             self._set_rate(session)

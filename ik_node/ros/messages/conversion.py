@@ -392,9 +392,19 @@ def free_path(path: Path, axes: Sequence[str]) -> MultiDOFJointTrajectory:
 
     """
     return MultiDOFJointTrajectory(header=path.header, joint_names=[*axes], points=[
-        MultiDOFJointTrajectoryPoint(transforms=[Transform(
-            translation=Vector3(x=p.x, y=p.y, z=p.z), rotation=o)]) for p, o in (
-                (stamped.pose.position, stamped.pose.orientation) for stamped in path.poses)])
+        MultiDOFJointTrajectoryPoint(transforms=[_transform_of(each.pose)])
+        for each in path.poses])
+
+
+def _transform_of(pose: Pose) -> Transform:
+    p = pose.position
+    return Transform(translation=Vector3(x=p.x, y=p.y, z=p.z), rotation=pose.orientation)
+
+
+def _pose_of(transform: Transform) -> PoseStamped:
+    p = transform.translation
+    return PoseStamped(pose=Pose(position=Point(x=p.x, y=p.y, z=p.z),
+                                 orientation=transform.rotation))
 
 
 def path_and_free_axes(message: MultiDOFJointTrajectory) -> tuple[Path, tuple[str, ...]]:
@@ -423,9 +433,7 @@ def path_and_free_axes(message: MultiDOFJointTrajectory) -> tuple[Path, tuple[st
             raise GoalError(f'{where} has a velocity, an acceleration or a time; leave them out: '
                             'the limits of the tip and the joints say how fast it is passed',
                             Reason.PATH_INVALID)
-        p, o = point.transforms[0].translation, point.transforms[0].rotation
-        path.poses.append(PoseStamped(pose=Pose(
-            position=Point(x=p.x, y=p.y, z=p.z), orientation=o)))
+        path.poses.append(_pose_of(point.transforms[0]))
     return path, tuple(message.joint_names)
 
 
@@ -439,11 +447,9 @@ def chunk_message(path: Path, times: Sequence[float], openings: Sequence[float] 
     message = MultiDOFJointTrajectory(header=path.header, joint_names=[
         'tip', *['gripper'] * (openings is not None)])
     for k, (stamped, time) in enumerate(zip(path.poses, times)):
-        p, o = stamped.pose.position, stamped.pose.orientation
         sec, nanosec = divmod(round(1e9 * float(time)), 10**9)
-        point = MultiDOFJointTrajectoryPoint(
-            time_from_start=Duration(sec=sec, nanosec=nanosec),
-            transforms=[Transform(translation=Vector3(x=p.x, y=p.y, z=p.z), rotation=o)])
+        point = MultiDOFJointTrajectoryPoint(time_from_start=Duration(sec=sec, nanosec=nanosec),
+                                             transforms=[_transform_of(stamped.pose)])
         if openings is not None:
             point.transforms.append(Transform(translation=Vector3(x=float(openings[k]))))
         message.points.append(point)
@@ -473,9 +479,7 @@ def chunk_from_message(message: MultiDOFJointTrajectory
         if point.velocities or point.accelerations:
             raise GoalError(f'{where} has a velocity or an acceleration; leave them out: they '
                             'follow from the poses and their times', Reason.PATH_INVALID)
-        p, o = point.transforms[0].translation, point.transforms[0].rotation
-        path.poses.append(PoseStamped(pose=Pose(
-            position=Point(x=p.x, y=p.y, z=p.z), orientation=o)))
+        path.poses.append(_pose_of(point.transforms[0]))
         times.append(point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec)
         openings += [each.translation.x for each in point.transforms[1:]]
     if not np.isfinite(openings).all():

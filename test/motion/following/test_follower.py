@@ -37,6 +37,7 @@ import pytest
 import robots
 
 from ik_node.base.errors import ParameterError
+from ik_node.collision.distances.certificate import Contact
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.motion.direct.point_to_point import plan_point_to_point
 from ik_node.motion.following.follower import Follower
@@ -665,3 +666,27 @@ def test_locked_joints_stay(wall_at):
     assert model is not None or np.median(off) < 0.02
     with pytest.raises(ParameterError, match="locked joint 'elbow'.* 'panda_joint1'"):
         Follower(chain, limits_of(chain), FollowOptions(locked=('elbow',)))
+
+
+def test_a_decision_that_is_taken_back_leaves_no_trace():
+    """The arm does what was decided before, to rest; a stream that is silent stays so."""
+    name = 'ur5'
+    T, contact = tip(name, HOMES[name]), Contact(0.0, ('one', 'other'), 0.0)
+    made = follower(name)
+    for i in range(1, 21):
+        made.feed(shifted(T, y=0.2 * 0.01 * i), 0.01 * i, 0.01 * i)
+        made.step(0.01 * i)
+    before = made.trajectory(0.2)
+    for i in range(21, 120):
+        now = 0.01 * i
+        if i < 40:
+            made.feed(shifted(T, y=0.2 * now), now, now)
+        made.step(now)
+        held = made.take_back(contact)
+        silent = now > 0.39 + made.options.timeout
+        assert held.phase is (Phase.STALE if silent else Phase.FOLLOWING)
+        assert held.contact is (None if silent else contact)
+        there = state_at(before, now + made.options.look_ahead - 0.2)
+        assert np.abs(held.state.q - there.q).max() < 1e-9
+        assert np.abs(held.state.qd - there.qd).max() < 1e-7
+    assert held.state.rests
