@@ -101,6 +101,18 @@ def test_chunks_are_one_motion(arm, user):
     assert np.percentile(np.abs(away), 90) < 0.08, away
 
 
+def test_a_long_chunk_is_in_time(arm, user):
+    """Planned beside the other callbacks, from rest."""
+    with user.chunks() as chunks:
+        begun = chunks.now
+        chunks.send(poses(0.0, 100), period=PERIOD_S)
+        arm.wait(lambda: arm.states and time_of(arm.states[-1][1]) > begun + 4.0, 20.0)
+    late = [np.linalg.norm(tip(positions_of(message)).translation
+                           - target(time_of(message) - begun)[:3])
+            for _, message in arm.states if 2.0 < time_of(message) - begun < 4.0]
+    assert len(late) > 100 and np.median(late) < 2e-3, np.median(late)
+
+
 def test_a_sender_that_goes_on_does_not_undo_a_stop(arm, user):
     """What it sends is refused until it pauses."""
     chunks = user.chunks()

@@ -9,7 +9,7 @@ has to wait, and what they raise is its answer (node/goals/queue.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from time import monotonic
 
 import numpy as np
@@ -102,6 +102,10 @@ class Motion:
         if not callable(way) and len(way) >= LONG_PATH_POSES:
             planner = yield from self._beside.planned(task, planner)
         yield from self.execute(task, planner)
+
+    def plan_beside(self, task: GoalTask, planner: Planner) -> Generator[None, None, Planner]:
+        """Plan a motion from rest in another thread; return what then gives it."""
+        return self._beside.planned(task, planner)
 
     def planned_beside(self, task: GoalTask, planner_for: Callable[[Robot], Planner]) -> Steps:
         """Move as is planned in another thread, because it takes long."""

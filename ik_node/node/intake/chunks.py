@@ -28,6 +28,7 @@ from ik_node.ros.messages.status_messages import GoalState, STREAM_PAUSE_S
 from ik_node.ros.middleware.clocks import both_clocks, nanoseconds_of
 from ik_node.solver.goal import Goal
 
+LONG_S = 3.0              # from now to the last pose; what is longer is planned beside
 PLANNING_S = 0.02         # to plan the motion along a chunk, ...
 PLANNING_SHARE = 0.03     # ... and by its length
 MEMORY_SHARE = 0.3        # of the last planning time in what is expected of the next
@@ -102,14 +103,22 @@ class Chunks:
         whole = chunk
         if self._followed is not None and self._goals.current is self._followed[0]:
             whole = chunk.after(self._followed[1], monotonic())
-        is_new = True
+        is_new, is_long = True, chunk.times[-1] - monotonic() > LONG_S
+        begins = monotonic()
 
         def zero(start: StartState) -> float:
+            nonlocal begins
             # From rest it is sent when it is planned, and begins when the controller has it.
-            return monotonic() - start.backdating if start.states \
-                else monotonic() + self._planning_time + self._arm.delivery()
+            begins = monotonic() - start.backdating if start.states else monotonic() \
+                + (2.0 * task.execution.planning_time if is_long else self._planning_time) \
+                + self._arm.delivery()
+            return begins
 
         planner = self._timed(plans.along_chunk(task, robot, whole, zero))
+        if is_long:  # a stop is not to wait for its plan; a moving arm comes to rest for it
+            planner = yield from self._motion.plan_beside(task, planner)
+            while monotonic() < begins - self._arm.delivery():
+                yield
         for _ in self._motion.execute(task, planner):
             if task.state is GoalState.ACCEPTED and is_new:
                 is_new, self._followed = False, (task, whole)
