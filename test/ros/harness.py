@@ -48,6 +48,7 @@ from ik_node.ros.parameters.tables import IK_NODE, SIM_CONTROLLER
 ROOT = Path(__file__).parents[2]
 ARM = ROOT / 'urdf/six_axis_arm.urdf'
 LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+PATIENCE_S = 60.0  # for what comes at once on a machine that is not busy
 COLD_START = 240.0  # s; the first node of a machine compiles its kernels, on a slow one, too
 WAY_STEP = 0.005  # s
 FORGET_S = 30.0  # DDS remembers for 20 s what a process had that was killed
@@ -132,7 +133,7 @@ class Process:
         status = Path(f'/proc/{self.pid}/status').read_text()
         return bool(int(status.split('SigCgt:')[1].split()[0], 16) >> number - 1 & 1)
 
-    def wait(self, seconds: float = 20.0) -> int:
+    def wait(self, seconds: float = PATIENCE_S) -> int:
         """Return the exit code; an error if the process does not end in time."""
         return self._popen.wait(seconds)
 
@@ -263,7 +264,7 @@ class Probe(Node):
         for status in message.status:
             self.health[status.name] = status
 
-    def wait(self, condition, seconds: float = 15.0, what: str = '') -> None:
+    def wait(self, condition, seconds: float = PATIENCE_S, what: str = '') -> None:
         """Spin until a condition holds; fail if it does not in time."""
         end = monotonic() + seconds
         while not condition():
@@ -289,7 +290,7 @@ class Probe(Node):
     def publisher(self, kind, topic: str):
         """Return a publisher to a topic of the node; both have discovered each other."""
         made = self.create_publisher(kind, f'{self._target}/{topic}', 10)
-        assert greet(self, self._target, 15.0, made), f'{topic} is not heard'
+        assert greet(self, self._target, PATIENCE_S, made), f'{topic} is not heard'
         return made
 
     def spin_for(self, seconds: float) -> None:
@@ -345,13 +346,13 @@ class Probe(Node):
         """Return the answers to a goal so far."""
         return [status for status in self.statuses if status['stamp'] == stamp]
 
-    def final(self, stamp: str, seconds: float = 60.0) -> dict[str, str]:
+    def final(self, stamp: str, seconds: float = PATIENCE_S) -> dict[str, str]:
         """Wait for the final answer to a goal and return it; what is longer away is lost."""
         self.wait(lambda: any(answer['state'] in FINAL for answer in self.answers(stamp)),
                   seconds, f'the final answer (heard: {self.answers(stamp)})')
         return next(answer for answer in self.answers(stamp) if answer['state'] in FINAL)
 
-    def call(self, client, request=None, seconds: float = 10.0):
+    def call(self, client, request=None, seconds: float = PATIENCE_S):
         """Call a service, of type Trigger without a request, and return its response."""
         assert client.wait_for_service(seconds)
         future = client.call_async(request or Trigger.Request())
@@ -419,7 +420,7 @@ class Probe(Node):
         if node not in self._setters:
             self._setters[node] = self.create_client(SetParametersAtomically,
                                                      f'{node}/set_parameters_atomically')
-        assert self._setters[node].wait_for_service(30.0), node
+        assert self._setters[node].wait_for_service(PATIENCE_S), node
         return self._setters[node]
 
     def publish_state(self, names, positions, velocities=None) -> None:

@@ -226,7 +226,7 @@ def test_many_goals_in_a_row(system, arm):
     goals = [arm.joints([0.1 * np.sin(k), *READY[1:]]) for k in range(500)]
     assert goals[-1].wait(60.0).reached
     for goal in goals[:-1]:
-        system.wait(lambda goal=goal: goal.done, 20.0, 'an answer')
+        system.wait(lambda goal=goal: goal.done, what='an answer')
     states = [goal.result.state for goal in goals]
     assert {*states[:-1]} <= {GoalState.SUPERSEDED, GoalState.REACHED}
     assert len({goal.result.values['stamp'] for goal in goals}) == 500
@@ -302,7 +302,7 @@ def test_a_jog(system, arm):
     with pytest.raises(GoalNotReachedError, match='nowhere'):
         with arm.jog() as jog:
             jog.send(angular=(0.0, 0.0, 0.1), frame='nowhere')
-            system.wait(lambda: jog.goal.done, 10.0, 'the refusal')  # the end of it sends zeros
+            system.wait(lambda: jog.goal.done, what='the refusal')  # the end of it sends zeros
     with pytest.raises(ClientError, match='three numbers'):
         arm.jog().send(linear=(1.0, 0.0))
 
@@ -582,7 +582,7 @@ def test_ctrl_c(shared_system, tmp_path, script, before, number):
     said = (tmp_path / 'errors').read_text()
     assert running.stdout.read() == '' and running.returncode != 0, said
     assert 'may still move' not in said and 'Fatal' not in said
-    system.wait(lambda: len(system.statuses) > 1, 5.0, f'an answer; {said}')
+    system.wait(lambda: len(system.statuses) > 1, what=f'an answer; {said}')
     assert [status['reason'] for status in system.statuses] == ['ACCEPTED', 'STOPPED'], said
     system.wait(lambda: not any(system.states[-1][1].velocity))
     assert latest(system)[0] < 1.9

@@ -246,7 +246,7 @@ def test_a_policy_leads_one_arm_while_the_other_has_goals(robot):
             probe.wait(leading.done, 20.0)
         goals = leading.result()
         answers = answered(probe, *sent)
-        probe.wait(lambda: all(goal.done for goal in goals), 20.0, 'answers to chunks')
+        probe.wait(lambda: all(goal.done for goal in goals), what='answers to chunks')
     ends = Counter(goal.latest.reason for goal in goals)
     print(ends, Counter(answer['reason'] for answer in answers))
     assert ends['SUPERSEDED'] > 5 and {*ends} <= {

@@ -146,7 +146,7 @@ def test_home_goes_to_the_preferred_posture(shared_system):
     system = shared_system
     seen = len(system.statuses)
     assert system.call(system.home).success
-    system.wait(lambda: any(s['state'] in FINAL for s in system.statuses[seen:]), 20.0)
+    system.wait(lambda: any(s['state'] in FINAL for s in system.statuses[seen:]))
     assert [s['state'] for s in system.statuses[seen:]] == ['accepted', 'reached']
     middle = 0.5 * (MODEL.lowerPositionLimit + MODEL.upperPositionLimit)
     assert np.abs(latest(system) - middle).max() < 1e-6

@@ -141,7 +141,7 @@ def lead_until(condition, what, *pages):
         lead(1, *pages)
         return condition()
 
-    pages[0][0].probe.wait(met, 15.0, what)
+    pages[0][0].probe.wait(met, what=what)
 
 
 def hold_until(condition, what, *pages):
@@ -237,7 +237,7 @@ def test_arms_that_are_found(probe, tmp_path, robot, given):
     with served(tmp_path, probe, **given) as (running, place):
         page = Headset(probe, place, 'right')
         probe.wait(lambda: f"leads 'right' of {robot.strip('/')}" in running.output.replace(
-            ' /', ' '), 15.0)
+            ' /', ' '))
         page.wait(lambda state: state and not state['refusal'], 'the arm', held=False)
         page.press()
         assert page.state['hand'] == 'right'  # the left one does not lead it meanwhile

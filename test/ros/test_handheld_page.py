@@ -18,7 +18,7 @@ from scripts.screenshot import CHROMIUM  # noqa: E402
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')
 PATIENCE = 60.0  # s
-TIMEOUT = 0.5    # s, of a hand and of a stream: on a busy machine frames may be late
+TIMEOUT = 1.5    # s, of a hand and of a stream: on a busy machine frames may be late
 # The part of WebXR that the page uses, with one controller, window.wrist, at 50 frames a second.
 # The other one, of the left hand, is away until wrists.left.there.
 HEADSET = """

@@ -12,7 +12,7 @@ import sys
 
 from fuzz.messages import like
 from geometry_msgs.msg import PoseStamped
-from harness import FINAL, latest, lent, pose, Probe, process, READY, se3, tip
+from harness import FINAL, latest, lent, PATIENCE_S, pose, Probe, process, READY, se3, tip
 from hypothesis import given, HealthCheck, Phase, settings, strategies as st
 import numpy as np
 import pinocchio as pin
@@ -57,7 +57,7 @@ class RViz:
         self._client = probe.create_client(
             GetInteractiveMarkers, f'{topics}/get_interactive_markers')
         probe.wait(self.feedback.get_subscription_count, what='the handle')
-        assert self._client.wait_for_service(15.0)
+        assert self._client.wait_for_service(PATIENCE_S)
         probe.wait(self._look, 30.0, 'the handle')
         probe.spin_for(1.1)  # the server takes nothing for 1 s after it has made a marker
 

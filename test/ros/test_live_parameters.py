@@ -124,6 +124,6 @@ def test_goal_tf_timeout(probe, timeout):
 
     began = clock.now()
     goals.attempt(task, step)
-    probe.wait(lambda: task.final, 5.0, 'the refusal')
+    probe.wait(lambda: task.final, what='the refusal')
     assert timeout <= 1e-9 * (clock.now() - began).nanoseconds
     assert (tries == 1) == (timeout == 0.0)

@@ -13,6 +13,7 @@ from harness import (
     NAMES,
     NOT_BUILT,
     off_line,
+    PATIENCE_S,
     pose,
     QUICK,
     READY,
@@ -93,7 +94,7 @@ class Client:
 
     def asked(self, *goals, **fields):
         """Ask for a plan; return the future response."""
-        assert self._plan.wait_for_service(10.0)
+        assert self._plan.wait_for_service(PATIENCE_S)
         return self._plan.call_async(srv.GetMotionPlan.Request(
             motion_plan_request=asked_for(*goals, **fields)))
 
@@ -105,7 +106,7 @@ class Client:
 
     def asked_along(self, *poses, **fields):
         """Ask for a path; return the future response."""
-        assert self._path.wait_for_service(10.0)
+        assert self._path.wait_for_service(PATIENCE_S)
         return self._path.call_async(srv.GetCartesianPath.Request(
             group_name='arm', waypoints=[*poses], max_step=0.01,
             **{'header': Header(frame_id='base_link'), 'link_name': 'tool0', **fields}))

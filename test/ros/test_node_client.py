@@ -3,7 +3,20 @@
 """What a hand can have the arm do: each deed, at a real node."""
 
 from geometry_msgs.msg import PointStamped, PoseStamped
-from harness import ARM, FINAL, latest, NAMES, off_line, pose, process, READY, same, tip, way
+from harness import (
+    ARM,
+    FINAL,
+    latest,
+    NAMES,
+    off_line,
+    PATIENCE_S,
+    pose,
+    process,
+    READY,
+    same,
+    tip,
+    way,
+)
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -32,7 +45,7 @@ class Hand:
 
     def answer(self):
         """Wait for the next answer."""
-        self._probe.wait(lambda: self.said, 15.0, 'an answer')
+        self._probe.wait(lambda: self.said, what='an answer')
         return self.said.pop(0)
 
 
@@ -47,7 +60,7 @@ def hand(shared_system):
                 and 'preview' not in what.topic_name:
             shared_system.wait(what.get_subscription_count, what=what.topic_name)
     for name in ('set_parameters_atomically', 'home'):
-        assert made.commands._clients[name].wait_for_service(15.0)
+        assert made.commands._clients[name].wait_for_service(PATIENCE_S)
     return made
 
 
@@ -194,7 +207,7 @@ def test_a_service_that_does_not_answer(probe, monkeypatch):
     other = Node('asleep', start_parameter_services=False)
     other.create_service(Trigger, 'asleep/plan', lambda _request, response: response)
     hand = Hand(probe, 'asleep')
-    assert hand.commands._clients['plan'].wait_for_service(10.0)
+    assert hand.commands._clients['plan'].wait_for_service(PATIENCE_S)
     hand.commands.plan()
     assert hand.answer() == (False, 'asleep/plan did not answer within 0.5 s')
     rclpy.spin_once(other, timeout_sec=5.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import re
 
 from graph import all_of
-from harness import DOWN, READY, seconds, tip
+from harness import DOWN, PATIENCE_S, READY, seconds, tip
 import numpy as np
 import pytest
 from rcl_interfaces.srv import DescribeParameters, GetParameters
@@ -163,7 +163,7 @@ def test_a_goal_under_lowered_limits_does_not_prevent_a_stop(shared_system):
 def test_descriptions_and_ranges_are_on_the_node(shared_system):
     """`ros2 param describe` shows what the table says."""
     client = shared_system.create_client(DescribeParameters, '/ik_node/describe_parameters')
-    assert client.wait_for_service(10.0)
+    assert client.wait_for_service(PATIENCE_S)
     future = client.call_async(DescribeParameters.Request(names=[row.name for row in IK_NODE]))
     shared_system.wait(future.done)
     for row, found in zip(IK_NODE, future.result().descriptors):

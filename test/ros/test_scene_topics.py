@@ -4,7 +4,19 @@
 
 from geometry_msgs.msg import Point, Vector3
 from geometry_oracle import bodies_of, Oracle
-from harness import ARM, FORGET_S, LATCHED, lent, pose, process, QUICK, READY, run_system, tip
+from harness import (
+    ARM,
+    FORGET_S,
+    LATCHED,
+    lent,
+    PATIENCE_S,
+    pose,
+    process,
+    QUICK,
+    READY,
+    run_system,
+    tip,
+)
 from nightly import usual_first
 import numpy as np
 import pinocchio as pin
@@ -160,7 +172,7 @@ def test_points_are_solid(system, scene):
     clouds = system.create_publisher(
         PointCloud2, '/ik_node/scene_points',
         QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
-    assert greet(system, '/ik_node', 15.0, clouds)
+    assert greet(system, '/ik_node', PATIENCE_S, clouds)
     points = np.random.default_rng(0).uniform(-0.5, 0.5, (1500, 3)) * POST_SIZE + POST_PLACE
     for cloud, solid in ((cloud_of(points.astype('f4')), True), (PointCloud2(height=1), False),
                          (cloud_of(points.astype('f4')), True),

@@ -6,7 +6,7 @@ import signal
 from time import monotonic
 
 from geometry_msgs.msg import PoseStamped
-from harness import latest, pose, stamped, tip
+from harness import latest, PATIENCE_S, pose, stamped, tip
 from nightly import usual_first
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_stop_holds_while_the_stream_goes_on(system):
     """It is answered STOPPED, and only after a pause followed again."""
     target = Target(system)
     target.run(1.5)
-    assert system.stop.wait_for_service(10.0)
+    assert system.stop.wait_for_service(PATIENCE_S)
     future = system.stop.call_async(Trigger.Request())
     target.run(20.0, future.done)
     assert future.result().success, future.result().message

@@ -91,6 +91,18 @@ def test_another_rate_is_no_jump(told, rate):
     assert told.jumps.since(began) == 0.0
 
 
+def test_a_pause_just_before_which_time_was_not_looked_at_is_no_jump(told):
+    """How long ago a message came is then not known, only since when it can have come."""
+    began = monotonic()
+    told.advance(0.0)
+    told.run(0.5, 10.0)
+    told.advance(0.1, sample=False)
+    sleep(0.1)
+    told.jumps.sample()
+    told.advance(1.0)
+    assert told.jumps.since(began) == 0.0
+
+
 def test_time_that_is_set_back_is_no_jump_forward(told):
     """Neither then nor later."""
     began = monotonic()

@@ -21,6 +21,7 @@ from harness import (
     latest,
     lent,
     MODEL,
+    PATIENCE_S,
     pose,
     Process,
     process,
@@ -479,7 +480,7 @@ def test_null_space_gains_are_those_of_the_node(window, arm):
 def parameter(probe, name):
     """Return a parameter of the node."""
     client = probe.create_client(GetParameters, '/ik_node/get_parameters')
-    assert client.wait_for_service(10.0)
+    assert client.wait_for_service(PATIENCE_S)
     future = client.call_async(GetParameters.Request(names=[name]))
     probe.wait(future.done)
     probe.destroy_client(client)

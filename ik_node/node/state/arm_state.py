@@ -32,7 +32,7 @@ from ik_node.motion.trajectory.controller_rules import UpdatePeriodEstimator
 from ik_node.node.robot.collisions import assumed_positions
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.robot.settings import StartOptions
-from ik_node.node.state.clocks import CallbackDelay, message_age, SMALLEST_JUMP_S, TimeJumps
+from ik_node.node.state.clocks import CallbackDelay, message_age, TimeJumps
 from ik_node.node.state.health_checks import Check
 from ik_node.node.state.team import ALONE, Seat
 from ik_node.ros.messages.conversion import pose_stamped
@@ -139,7 +139,7 @@ class ArmState:
         if np.isfinite(age):
             # Messages that were held up arrive together; simulated time runs fast, or jumps.
             passed = seconds_of(message.header.stamp) - stamp
-            if passed < SMALLEST_JUMP_S or not self._node.get_clock().ros_time_is_active:
+            if passed <= self._clock_jumps.longest(age):
                 age = max(age, passed)
             self._look_for_leap(robot, before, age, now)
         return taken

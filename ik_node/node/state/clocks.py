@@ -107,7 +107,9 @@ class TimeJumps:
     def __init__(self, node: Node) -> None:
         self._clock = node.get_clock()
         self._logger = node.get_logger()
+        # What the time (ns) is, and the latest monotonic time (s) at which it was not yet so.
         self._samples: deque[tuple[float, int]] = deque(maxlen=RATE_WINDOW)
+        self._sampled = monotonic()
         # When (monotonic s), by how much (s), and the time before (ns).
         self._jumps: deque[tuple[float, float, int]] = deque(maxlen=100)
         self._handle = self._clock.create_jump_callback(
@@ -118,21 +120,28 @@ class TimeJumps:
         """Note the time; called periodically."""
         if not self._clock.ros_time_is_active:
             return
+        before, self._sampled = self._sampled, monotonic()
         now = self._clock.now().nanoseconds
         if now and (not self._samples or now != self._samples[-1][1]):
             if self._samples and now < self._samples[-1][1]:
                 self._samples.clear()  # it was set back
-            self._samples.append((monotonic(), now))
+            self._samples.append((before, now))
+
+    def longest(self, seconds: float) -> float:
+        """Return by how much (s) simulated time may advance in `seconds` without a jump."""
+        if not self._clock.ros_time_is_active or not self._samples:
+            return np.inf
+        (first, begin), (last, end) = self._samples[0], self._samples[-1]
+        if last - first < RATE_TIME_S:
+            return np.inf  # it has just begun; the rate is not known yet
+        rate = max(1e-9 * (end - begin) / (last - first), 1.0)
+        return SMALLEST_JUMP_S + RATE_MARGIN * rate * seconds
 
     def _on_jump(self, jump: TimeJump) -> None:
         if not self._samples:
             return
         now, delta = monotonic(), 1e-9 * jump.delta.nanoseconds
-        (first, begin), (last, end) = self._samples[0], self._samples[-1]
-        if last - first < RATE_TIME_S:
-            return  # it has just begun; the rate is not known yet
-        rate = max(1e-9 * (end - begin) / (last - first), 1.0)
-        if delta <= SMALLEST_JUMP_S + RATE_MARGIN * rate * (now - last):
+        if delta <= self.longest(now - self._samples[-1][0]):
             return
         # The rate is estimated as if the time before had jumped, too.
         self._samples = deque(((at, time + jump.delta.nanoseconds) for at, time in self._samples),
