@@ -183,9 +183,9 @@ def test_a_stop_brings_both_arms_to_rest_together(arms, by):
         arms.spin_for(0.02)
     assert arms.final(stamp)['reason'] == 'STOPPED'
     arms.spin_for(0.1)
-    for sent in arms.sent.values():  # one ramp, repeated until it begins
+    for sent in arms.sent.values():  # one ramp, repeated until it begins if there is time
         _, *ramps = sent
-        assert len(ramps) > 1 and all(each == ramps[0] for each in ramps)
+        assert ramps and all(each == ramps[0] for each in ramps)
     left, right = (arms.sent[name][-1] for name in SIMULATED)
     assert left.header.stamp == right.header.stamp
     assert [p.time_from_start for p in left.points] == [p.time_from_start for p in right.points]

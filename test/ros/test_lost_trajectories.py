@@ -11,6 +11,7 @@ import pytest
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+pytestmark = pytest.mark.real_time
 FAR = [2.6, *READY[1:]]
 
 
