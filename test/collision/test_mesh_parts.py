@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mesh files of each format, good and broken, and the cache of their hulls."""
 
+from concurrent.futures import ThreadPoolExecutor
 import logging
 import os
 from pathlib import Path
 import struct
 import subprocess
 import sys
+from time import sleep
 
 import coal
 from nightly import usual_first
@@ -17,7 +19,13 @@ import robots
 
 from ik_node.base.errors import ParameterError
 from ik_node.collision.meshes import mesh_parts, mesh_triangles
-from ik_node.collision.meshes.mesh_parts import cache_folder, hulls_of_arrays, hulls_of_file
+from ik_node.collision.meshes.convex import Hulls
+from ik_node.collision.meshes.mesh_parts import (
+    cache_folder,
+    cached_hulls,
+    hulls_of_arrays,
+    hulls_of_file,
+)
 from ik_node.collision.meshes.mesh_triangles import triangles_of
 
 CORNERS = np.array([(x, y, z) for x in (-0.1, 0.1) for y in (-0.2, 0.2) for z in (-0.3, 0.3)])
@@ -207,6 +215,21 @@ def test_the_second_time_comes_from_the_disk(tmp_path, empty_cache):
     assert len(empty_cache) == 2
     other = put(tmp_path / 'box.stl', stl((1, 1, 1)))
     assert np.abs(corners(other)).max() == pytest.approx(0.5) and len(empty_cache) == 3
+
+
+def test_what_two_need_at_once_is_computed_once(empty_cache):
+    """Two programs that start together; nothing but the hulls is left on the disk."""
+    count = []
+
+    def slow():
+        count.append(1)
+        sleep(0.2)
+        return Hulls((np.eye(3),), 0.0)
+
+    with ThreadPoolExecutor(3) as pool:
+        found = [*pool.map(lambda _: cached_hulls((b'mesh',), slow), range(3))]
+    assert len(count) == 1 and all(np.array_equal(each.vertices[0], np.eye(3)) for each in found)
+    assert [each.suffix for each in cache_folder().iterdir()] == ['.npz']
 
 
 def test_neither_trimesh_nor_scipy_is_needed_the_second_time(tmp_path):

@@ -11,8 +11,9 @@ start.  A file that cannot be read is replaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, ExitStack, suppress
+import fcntl
 from functools import cache
 from hashlib import sha256
 import io
@@ -54,13 +55,30 @@ def cached_hulls(content: tuple[bytes, ...], compute: Callable[[], Hulls]) -> Hu
         _warn(str(error))
         return compute()
     hulls = _load(file)
-    if hulls is None:
-        hulls = compute()
-        try:
-            _save(file, hulls)
-        except OSError as error:
-            _warn(str(error))
+    if hulls is not None:
+        return hulls
+    with _alone(file):
+        hulls = _load(file)  # another process may have computed them meanwhile
+        if hulls is None:
+            hulls = compute()
+            try:
+                _save(file, hulls)
+            except OSError as error:
+                _warn(str(error))
     return hulls
+
+
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """Wait until no other process computes a file; where that cannot be told, go on."""
+    lock = file.with_suffix('.lock')
+    with ExitStack() as stack:
+        with suppress(OSError):
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            opened = stack.enter_context(lock.open('w'))
+            fcntl.flock(opened, fcntl.LOCK_EX)
+            stack.callback(lock.unlink, missing_ok=True)
+        yield
 
 
 def cache_folder() -> Path:
