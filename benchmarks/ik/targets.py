@@ -44,6 +44,7 @@ WRIST_JOINT = 4          # index of the joint that is straightened
 REFERENCE_STARTS = 300   # random starts of the Robotics Toolbox, to know what branches there are
 CENTRING_SEEDS = 60
 TRIES = 20               # poses drawn for each goal without a solution
+NEAREST_STARTS, NEAREST_WALKS = 2_000, 10  # of the same from anywhere
 PROJECTION_STEPS = 200   # of the reference for the nearest posture of a redundant arm
 SAME_DISTANCE = 1e-3     # share by which an answer may be farther from the seed than the reference
 REASON_SHARE, REFERENCE_SHARE = 0.2, 0.3  # of the number of poses
@@ -213,7 +214,7 @@ def other_six_axes(bench: Bench) -> Iterator[Row]:
 
 
 def seven_axes(bench: Bench) -> Iterator[Row]:
-    """Target d: the nearest posture of a redundant arm, near seed."""
+    """Target d: the nearest posture of a redundant arm, near seed and from anywhere."""
     nearest, name, model = bench.solver(select='nearest'), bench.model.name, bench.model
     others = bench.others(NUMERICAL, POSE)
     problems = near_problems(model, bench.poses, bench.random)
@@ -227,6 +228,27 @@ def seven_axes(bench: Bench) -> Iterator[Row]:
         farther += np.linalg.norm(result.q - problem.seed) > (1.0 + SAME_DISTANCE) * reference
     yield Row('d', 'answers farther than the nearest posture', name, 0.0,
               100.0 * farther / len(problems), '%')
+    problems = random_problems(model, bench.poses, bench.random)
+    times = bench.race({OURS: (nearest.solve, plain(problems))}, others, problems)
+    yield Row('d', 'nearest, random seeds', name, 60.0, times[OURS].median,
+              best=fastest(times, others))
+    yield Row('d', 'nearest, random seeds, 99 %', name, 150.0, times[OURS].p99)
+    some = problems[:max(int(REFERENCE_SHARE * bench.poses), 10)]
+    farther = sum(np.linalg.norm(nearest.solve(problem.T, problem.seed).q - problem.seed)
+                  > 1.01 * nearest_of_many(bench, problem) for problem in some)
+    yield Row('d', f'more than 1 % farther than the best of {NEAREST_STARTS} starts', name, 1.0,
+              100.0 * farther / len(some), '%')
+
+
+def nearest_of_many(bench: Bench, problem: Problem) -> float:
+    """Return how near to the seed the best solutions from many random starts come (rad)."""
+    first = bench.solver()
+    results = [first.solve(problem.T, within(bench.model, bench.random))
+               for _ in range(NEAREST_STARTS)]
+    found = sorted((result.q for result in results if result.success),
+                   key=lambda q: float(np.linalg.norm(q - problem.seed)))
+    return min(nearest_on_self_motion(bench.model, q, problem.seed)
+               for q in found[:NEAREST_WALKS])
 
 
 def nearest_on_self_motion(model: Model, q: np.ndarray, seed: np.ndarray) -> float:

@@ -1,6 +1,10 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the inverse kinematics of an arm has a closed form, and the numbers for it."""
+"""
+Whether the inverse kinematics of an arm has a closed form, and the numbers for it.
+
+Of an arm with seven axes it is that of six, for each position of the first or the last joint.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ from ik_node.solver.closed_form.closed_form import (
 # polish of each branch does the rest.
 PARALLEL_SINE = 5e-3
 MEETING_DISTANCE_M = 2e-3
+SEVEN_AXES_MEETING_DISTANCE_M = 0.02  # of seven axes, from where a descent begins anyhow
 EXACT_ERROR = 1e-9  # m and rad, of the geometry that the closed form assumes
 
 
@@ -49,41 +54,81 @@ def closed_form_of(chain: Chain) -> ClosedForm | None:
     only two axes of the wrist meet, it is closed but for a search along one joint.  There is none
     if axes 1, 2 and 3 meet in one point: joint 3 does not change how far the wrist is from it.
     """
-    table = chain.table
-    plain = len(table) == 7 and chain.n == 6 and chain.revolute.all()
-    if not plain or (table[:6, COORDINATE_COLUMN] != np.arange(6)).any() \
-            or (table[:6, FACTOR_COLUMN] != 1.0).any():
+    frames = _frames(chain, 6)
+    if frames is None:
         return None
-    frames = np.empty((7, 12))
-    joint_frames(table, np.zeros(6), frames)
     axes, points = frames[:6, 2:9:3].copy(), frames[:6, 9:].copy()
     arm_class, searched, error = _classify(axes, points)
     if arm_class is None:
         return None
-    through = np.vstack([np.zeros(3), points, frames[6, 9:]])
+    return ClosedForm(_geometry(axes, points, frames[6], arm_class, searched), error < EXACT_ERROR)
+
+
+def seven_axes_form(chain: Chain) -> np.ndarray:
+    """
+    Return the form of an arm with seven axes, (FORM_SIZE,); without entries if there is none.
+
+    See :mod:`ik_node.solver.closed_form.self_motions`.  There is one for seven revolute joints of
+    which the last six have a closed form, or the first six seen from the tip, without a search:
+    with a spherical wrist whose arm begins with two axes that meet (iiwa, PR2), or a spherical
+    shoulder and two axes of the wrist that meet (Panda, xArm7).
+    """
+    frames = _frames(chain, 7)
+    best, least = np.zeros(0), np.inf
+    for from_tip in (False, True) if frames is not None else ():
+        six, seventh = (slice(5, None, -1), 6) if from_tip else (slice(1, 7), 0)
+        axes, points = frames[six, 2:9:3].copy(), frames[six, 9:].copy()
+        if from_tip:
+            axes = -axes
+        tip = np.append(np.eye(3).ravel(), np.zeros(3)) if from_tip else frames[7]
+        arm_class, searched, error = _classify(axes, points, SEVEN_AXES_MEETING_DISTANCE_M)
+        if arm_class in (PARALLEL_SHOULDER, MEETING_SHOULDER) and not searched and error < least:
+            least = error
+            best = np.concatenate([
+                _geometry(axes, points, tip, arm_class, searched), frames[seventh, 2:9:3],
+                frames[seventh, 9:], frames[7], [float(from_tip)]])
+    return best
+
+
+def _frames(chain: Chain, n: int) -> np.ndarray | None:
+    """Return the frames of n revolute joints and of the tip at q = 0, or None of other chains."""
+    table = chain.table
+    if len(table) != n + 1 or chain.n != n or not chain.revolute.all() \
+            or (table[:n, COORDINATE_COLUMN] != np.arange(n)).any() \
+            or (table[:n, FACTOR_COLUMN] != 1.0).any():
+        return None
+    frames = np.empty((n + 1, 12))
+    joint_frames(table, np.zeros(n), frames)
+    return frames
+
+
+def _geometry(axes: np.ndarray, points: np.ndarray, tip: np.ndarray, arm_class: float,
+              searched: float) -> np.ndarray:
+    through = np.vstack([np.zeros(3), points, tip[9:]])
     geometry = np.concatenate([axes.ravel(), np.diff(through, axis=0).ravel(),
-                               frames[6, :9].reshape(3, 3).T.ravel(), [arm_class, searched]])
+                               tip[:9].reshape(3, 3).T.ravel(), [arm_class, searched]])
     assert len(geometry) == GEOMETRY_SIZE
-    return ClosedForm(geometry, error < EXACT_ERROR)
+    return geometry
 
 
-def _classify(axes: np.ndarray, points: np.ndarray) -> tuple[float | None, float, float]:
+def _classify(axes: np.ndarray, points: np.ndarray, meeting: float = MEETING_DISTANCE_M
+              ) -> tuple[float | None, float, float]:
     """
     Return the class of an arm, or None, the joint to search, and its error (m and rad).
 
-    Points on axes that meet, (6, 3), are moved to where they do.
+    Points on axes that meet to a distance (m), (6, 3), are moved to where they do.
     """
-    wrist, wrist_error = _meeting(axes, points, (3, 4, 5))
-    shoulder, shoulder_error = _meeting(axes, points, (0, 1))
-    elbow, elbow_error = _meeting(axes, points, (3, 4))
-    hand, hand_error = _meeting(axes, points, (4, 5))
+    wrist, wrist_error = _meeting(axes, points, (3, 4, 5), meeting)
+    shoulder, shoulder_error = _meeting(axes, points, (0, 1), meeting)
+    elbow, elbow_error = _meeting(axes, points, (3, 4), meeting)
+    hand, hand_error = _meeting(axes, points, (4, 5), meeting)
     sines = [np.linalg.norm(np.cross(axes[k], axes[k + 1])) for k in range(5)]
     if wrist is None and hand is not None and max(sines[1:3]) < PARALLEL_SINE:
         points[4:] = hand
         return THREE_PARALLEL, 0.0, max(hand_error, *sines[1:3])
     if sines[1] < PARALLEL_SINE:
         arm_class, error = PARALLEL_SHOULDER, sines[1]
-    elif shoulder is not None and _meeting(axes, points, (0, 1, 2))[0] is None:
+    elif shoulder is not None and _meeting(axes, points, (0, 1, 2), meeting)[0] is None:
         arm_class, error = MEETING_SHOULDER, shoulder_error
         points[:2] = shoulder
     else:
@@ -101,7 +146,7 @@ def _classify(axes: np.ndarray, points: np.ndarray) -> tuple[float | None, float
 
 
 def _meeting(axes: np.ndarray, points: np.ndarray,
-             joints: tuple[int, ...]) -> tuple[np.ndarray | None, float]:
+             joints: tuple[int, ...], distance: float) -> tuple[np.ndarray | None, float]:
     """Return the point (3,) nearest to these axes, or None, and the distance to the farthest."""
     if any(np.linalg.norm(np.cross(axes[a], axes[b])) < PARALLEL_SINE
            for a, b in zip(joints, joints[1:])):
@@ -109,4 +154,4 @@ def _meeting(axes: np.ndarray, points: np.ndarray,
     across = [np.eye(3) - np.outer(axes[k], axes[k]) for k in joints]
     point = np.linalg.solve(sum(across), sum(P @ points[k] for P, k in zip(across, joints)))
     error = max(np.linalg.norm(P @ (point - points[k])) for P, k in zip(across, joints))
-    return (point, error) if error < MEETING_DISTANCE_M else (None, np.inf)
+    return (point, error) if error < distance else (None, np.inf)

@@ -217,7 +217,11 @@ class Solver:
         else:
             row, settings = self._pack(goal, seed, given)
             if self._sliding and settings is tables.settings and len(row) == self._row_size:
-                tables.nearest_row(tables.table, tables.joints, settings, row)
+                arrays, form = (tables.table, tables.joints, settings), tables.seven_axes
+                if not tables.nearest_row(*arrays, form, row) and len(form) \
+                        and tables.solve_row(*arrays, tables.postures, NO_POSE, NO_SEED, row,
+                                             self._counts) == 1.0:
+                    tables.nearest_row(*arrays, form, row)
             flag = row[self._flag]
         if flag == 1.0 and self.collisions is None:
             return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)

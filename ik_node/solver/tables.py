@@ -18,8 +18,9 @@ from ik_node.kinematics.kernels import pose_row, tip_poses
 from ik_node.model.chain import Chain
 from ik_node.model.joint_space import JointSpace
 from ik_node.model.joints import one_per_joint
-from ik_node.solver.arm_geometry import closed_form_of
+from ik_node.solver.arm_geometry import closed_form_of, seven_axes_form
 from ik_node.solver.closed_form.closed_form import ANSWER_SIZE, MAX_BRANCHES
+from ik_node.solver.closed_form.self_motions import nearest_row
 from ik_node.solver.descent.entry import bias_rows, NO_POSE, NO_SEED, solve_rows
 from ik_node.solver.descent.layout import (
     ARM_REACH,
@@ -45,7 +46,6 @@ from ik_node.solver.descent.layout import (
     TIP_AXES,
     TOLERANCE_AXES,
 )
-from ik_node.solver.descent.nearest import nearest_row
 from ik_node.solver.goal import EXACT_TOLERANCE, Goal, TIP_FRAME
 from ik_node.solver.options import SolverOptions
 from ik_node.solver.warm_up import (
@@ -96,6 +96,9 @@ class Tables:
         # (16,), for a goal without a box
         self.settings = self._settings(EXACT_TOLERANCE, EXACT_POSE)
         self.setup = self._setup(self.joints)  # (SETUP_SIZE,), or None, what `branch_rows` takes
+        # (FORM_SIZE,), of seven axes whose self-motions have a closed form; else without entries.
+        self.seven_axes = seven_axes_form(chain) \
+            if options.closed_form and self.slides and not self.locked else np.zeros(0)
         self._load_kernels()
         self._boxes: dict[tuple, np.ndarray] = {}
         # (n + 12, K), see :class:`ik_node.solver.descent.layout.Problem`
@@ -346,7 +349,8 @@ class Query:
     def slide(self) -> None:
         """Move the answer, a solution of an exact pose, as near to the seed as it can slide."""
         row = np.concatenate([self.T.ravel(), self.seed, self.answer])
-        if nearest_row(self.tables.table, self.joints, self.settings, row):
+        if nearest_row(self.tables.table, self.joints, self.settings, self.tables.seven_axes,
+                       row):
             self.answer[:] = row[-len(self.answer):]
 
     def improves(self, answer: np.ndarray) -> bool:

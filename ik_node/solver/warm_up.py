@@ -17,6 +17,7 @@ from ik_node.solver.closed_form import (
 )
 from ik_node.solver.closed_form.closed_form import branch_rows
 from ik_node.solver.closed_form.offset_wrist import searched_rows
+from ik_node.solver.closed_form.self_motions import nearest_row
 from ik_node.solver.closed_form.solution_search import find_all
 from ik_node.solver.descent.entry import bias_rows, fill_row, solve_rows
 from ik_node.solver.descent.layout import (
@@ -26,7 +27,7 @@ from ik_node.solver.descent.layout import (
     POSE_SIZE,
     SETTINGS_SIZE,
 )
-from ik_node.solver.descent.nearest import nearest_row, walk
+from ik_node.solver.descent.nearest import walk
 from ik_node.solver.descent.tree_damped import attempt_tree, TipGoals, TreeProblem, WalkRule
 
 
@@ -86,12 +87,12 @@ def warm_up_nearest() -> Callable:
     """
     Load or compile the search for the nearest posture (redundant arms).
 
-    Return :func:`ik_node.solver.descent.nearest.nearest_row`, to be called directly.
+    Return :func:`ik_node.solver.closed_form.self_motions.nearest_row`, to be called directly.
     """
     table, joints, _, settings, packed = _blank_arrays(1)
     with compilation_told():
-        nearest_row(table, joints, settings, packed)
-    return direct(nearest_row, table, joints, settings, packed)
+        nearest_row(table, joints, settings, np.zeros(0), packed)
+    return direct(nearest_row, table, joints, settings, np.zeros(0), packed)
 
 
 @lru_cache(maxsize=None)

@@ -1,11 +1,13 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compiled search for the posture nearest to the seed, if an arm has more joints than a pose needs.
+Compiled motion along solutions to the one nearest to the seed, if a pose leaves an arm free.
 
-Each step ends at the point nearest to the seed in the tangent space of the solutions,
+Near the seed each step ends at the point nearest to it in the tangent space of the solutions,
 ``dq = d + J^T (J J^T + damping I)^-1 (e - J d)`` with d = seed - q: sequential quadratic
-programming with the unit matrix as Hessian (Nocedal and Wright 2006, ch. 18).
+programming with the unit matrix as Hessian (Nocedal and Wright 2006, ch. 18).  Farther away the
+solutions bend too much for that: there the arm goes along the projected gradient by steps of
+Barzilai and Borwein (1988), back to the goal after each, and never away from the seed.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from math import pi
 import numpy as np
 
 from ik_node.kinematics.kernels import (
+    allocating,
     compiled,
     copy,
     inner,
@@ -27,26 +30,23 @@ from ik_node.solver.descent.damped import (
     DAMPING_FLOOR_M2,
     DAMPING_SHARE,
     descend,
-    farthest,
     gram,
     held_at_limits,
     LATE_STOP,
     NEAR_GOAL_M,
-    NEAR_JUMP,
     SHORT_STEP,
 )
 from ik_node.solver.descent.layout import (
     Attempt,
     BOX_WIDTHS,
+    Descent,
     GOAL_SIZE,
-    goal_workspace,
     joint_rows,
     JOINT_VALUES,
     MAX_STEPS,
     METRES_PER_RADIAN,
     ORIENTATION_ERROR,
     ORIENTATION_TOLERANCE,
-    POSE_SIZE,
     POSITION_ERROR,
     POSITION_TOLERANCE,
     SOLVED_FLAG,
@@ -62,57 +62,13 @@ RESTING_SLIDE = 1e-3  # ... of the last: what is left changes the distance by it
 MAX_SLIDES = 20
 
 
-@compiled
-def nearest_row(table, joints, settings, row):
-    """
-    Move to the posture nearest to the seed; the goal is an exact pose.
-
-    From the answer in the row if it is solved, and then only if that is nearer.  Otherwise from
-    the seed, if the goal is near it, and the answer too: farther away another posture may be
-    nearer.
-
-    Parameters
-    ----------
-    table, settings :
-        As in :class:`~ik_node.solver.descent.layout.Problem`.
-    joints : (7, n) array
-    row : (16 + n + 7 + n,) array, the answer is written if there is a better one
-        See :mod:`ik_node.solver.descent.layout`.
-
-    Returns
-    -------
-    bool
-        Whether there is.
-
-    """
-    n = joints.shape[1]
-    return find_nearest(table, joint_rows(joints), settings, row, goal_workspace(n, 0),
-                        workspace(n, table.shape[0] - 1))
-
-
 @inner
-def find_nearest(table, joints, settings, row, goal_work, work):
-    """Search as :func:`nearest_row` does, in arrays that are given."""
-    goal, q = goal_work.goal, goal_work.q
-    n = q.shape[0]
-    T, seed, answer = row[:POSE_SIZE], row[POSE_SIZE:POSE_SIZE + n], row[POSE_SIZE + n:]
-    fill_goal(T, settings[BOX_WIDTHS:], goal)
-    given = answer[SOLVED_FLAG] == 1.0
-    start = answer[JOINT_VALUES:] if given else seed
-    for k in range(n):
-        q[k] = min(max(start[k], joints.lower[k]), joints.upper[k])
-    solved, steps, position, angle = slide(table, joints, settings, goal_work, seed,
-                                           np.inf if given else NEAR_GOAL_M, work)
-    if not solved or (given and squared(q, seed) >= squared(start, seed)) \
-            or (not given and farthest(q, seed) > NEAR_JUMP):
-        return False
-    length = settings[METRES_PER_RADIAN]
-    answer[SOLVED_FLAG] = 1.0
-    answer[STEP_COUNT] += steps
-    answer[POSITION_ERROR], answer[ORIENTATION_ERROR] = position, angle
-    answer[SQUARED_ERROR] = position * position + length * length * angle * angle
+def write_answer(end, q, answer):
+    """Write where a search has ended."""
+    answer[SOLVED_FLAG], answer[STEP_COUNT] = 1.0, answer[STEP_COUNT] + end.steps
+    answer[POSITION_ERROR], answer[ORIENTATION_ERROR] = end.position_error, end.orientation_error
+    answer[SQUARED_ERROR] = end.squared_error
     copy(q, answer[JOINT_VALUES:])
-    return True
 
 
 @inner
@@ -125,20 +81,11 @@ def squared(a, b):
 
 
 @inner
-def slide(table, joints, settings, goal_work, seed, farthest_m, work):
+def slide(table, joints, settings, goal_work, seed, work):
     """
-    Move `goal_work.q` to a solution from which no small step leads nearer to the seed.
+    Move `goal_work.q` to a solution near it from which no small step leads nearer to the seed.
 
-    Parameters
-    ----------
-    farthest_m : float
-        Largest error at the start (weighted, m).
-
-    Returns
-    -------
-    (bool, int, float, float)
-        Whether that is reached; steps; errors in m and rad.
-
+    Returns a Descent.
     """
     goal, q = goal_work.goal, goal_work.q
     frames, columns, e, D = work.frames, work.columns, work.e, work.D
@@ -149,8 +96,8 @@ def slide(table, joints, settings, goal_work, seed, farthest_m, work):
         error = position * position + length * length * angle * angle
         if (moved < RESTING_SLIDE and position <= settings[POSITION_TOLERANCE]
                 and angle <= settings[ORIENTATION_TOLERANCE]):
-            return True, step, position, angle
-        if step == 0 and error > farthest_m * farthest_m:
+            return Descent(True, step, position, angle, error, False)
+        if step == 0 and error > NEAR_GOAL_M * NEAR_GOAL_M:
             break
         jacobian_columns(table, frames, length, columns)
         if not slide_step(q, seed, joints, DAMPING_SHARE * error + DAMPING_FLOOR_M2, work):
@@ -161,7 +108,7 @@ def slide(table, joints, settings, goal_work, seed, farthest_m, work):
         scale = min(1.0, LONGEST_SLIDE / max(moved, LONGEST_SLIDE))
         for k in range(q.shape[0]):
             q[k] = min(max(q[k] + scale * dq[k], joints.lower[k]), joints.upper[k])
-    return False, 0, 0.0, 0.0
+    return Descent(False, 0, 0.0, 0.0, 0.0, True)
 
 
 @small
@@ -197,6 +144,116 @@ def slide_step(q, seed, joints, damping, work):
                 dq[k] = s
         if not held_at_limits(q, lower, upper, dq, active):
             break
+    return True
+
+
+LONGEST_APPROACH = 0.4   # rad or m, largest joint change of one step
+RESTING_APPROACH = 2e-3  # ... of the last
+LEAST_PULL = 1e-4        # rad or m towards the seed, below which an arm rests
+MAX_APPROACHES = 16
+STEP_SHARES = 0.1, 4.0   # of the projected gradient, that a step is
+BACKING = 0.4            # of a step that has led away from the seed or to no solution
+MAX_BACKINGS = 5
+BACK_TO_GOAL = Attempt(LATE_STOP, SHORT_STEP, 8.0, False)
+
+
+@allocating
+def approach(table, joints, settings, goal_work, seed, work):
+    """
+    Move `goal_work.q` to a solution, then along the solutions until none beside it is nearer.
+
+    It never moves away from the seed.  Returns a Descent, with all steps.
+    """
+    goal, q, dq, n = goal_work.goal, goal_work.q, work.dq, goal_work.q.shape[0]
+    end = descend(table, joints, settings, goal, BACK_TO_GOAL, q, work)
+    if not end.solved:
+        return end
+    space = np.empty((4, n))
+    pull, last_pull, last_step, here = space[0], space[1], space[2], space[3]
+    steps, least = end.steps, squared(q, seed)
+    for count in range(MAX_APPROACHES):
+        joint_frames(table, q, work.frames)
+        jacobian_columns(table, work.frames, settings[METRES_PER_RADIAN], work.columns)
+        if not pull_along(q, seed, joints, work):
+            break
+        longest = change = square = 0.0
+        for k in range(n):
+            pull[k], here[k] = dq[k], q[k]
+            longest = max(longest, abs(pull[k]))
+            if count > 0:
+                change += last_step[k] * (last_pull[k] - pull[k])
+                square += last_step[k] * last_step[k]
+        if longest < LEAST_PULL:
+            break
+        share = 1.0
+        if count > 0:
+            share = STEP_SHARES[1] if change * STEP_SHARES[1] <= square \
+                else max(square / change, STEP_SHARES[0])
+        share = min(share, LONGEST_APPROACH / longest)
+        for k in range(n):
+            if pull[k] > 0.0:
+                share = min(share, (joints.upper[k] - q[k]) / pull[k])
+            elif pull[k] < 0.0:
+                share = min(share, (joints.lower[k] - q[k]) / pull[k])
+        nearer = False
+        for _ in range(MAX_BACKINGS):
+            for k in range(n):
+                q[k] = min(max(here[k] + share * pull[k], joints.lower[k]), joints.upper[k])
+            ahead = descend(table, joints, settings, goal, BACK_TO_GOAL, q, work)
+            steps += ahead.steps
+            square = squared(q, seed)
+            nearer = ahead.solved and square < least
+            if nearer:
+                break
+            share *= BACKING
+        if not nearer:
+            copy(here, q)
+            break
+        end, least = ahead, square
+        for k in range(n):
+            last_pull[k], last_step[k] = pull[k], q[k] - here[k]
+        if share * longest < RESTING_APPROACH:
+            break
+    return Descent(True, steps, end.position_error, end.orientation_error, end.squared_error,
+                   end.was_far)
+
+
+@small
+def pull_along(q, seed, joints, work):
+    """
+    Write the part of the way to the seed that leaves the tip where it is, (n,), to `work.dq`.
+
+    Joints at a limit stay if they would pass it.  The columns of J are given; returns whether
+    there is such a part.
+    """
+    columns, A, y, dq, active = work.columns, work.A, work.y, work.dq, work.active
+    lower, upper, wish = joints.lower, joints.upper, work.bent
+    n = q.shape[0]
+    for k in range(n):
+        active[k] = lower[k] < upper[k]
+        wish[k] = min(max(seed[k], lower[k]), upper[k]) - q[k]
+        dq[k] = 0.0
+    for _ in range(n + 1):
+        gram(columns, active, DAMPING_FLOOR_M2, A)
+        for i in range(6):
+            y[i] = 0.0
+        for k in range(n):
+            if active[k]:
+                for i in range(6):
+                    y[i] -= columns[k, i] * wish[k]
+        if not cholesky_solve(A, y):
+            return False
+        held = False
+        for k in range(n):
+            if active[k]:
+                s = wish[k]
+                for i in range(6):
+                    s += columns[k, i] * y[i]
+                dq[k] = s
+                if (q[k] <= lower[k] and s < 0.0) or (q[k] >= upper[k] and s > 0.0):
+                    active[k], dq[k], held = False, 0.0, True
+        if not held:
+            return True
     return True
 
 
