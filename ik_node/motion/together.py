@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 
@@ -61,20 +60,21 @@ def contact_between(model: CollisionModel, motions: Sequence[ArmMotion]) -> Cont
     """
     if not len(model.pairs.pairs):
         return None
-    places = [_place(motion) for motion in motions]
-    if max(float(np.max(place.room)) for place in places) < NARROW_RAD:
-        *motion, slack = laid_over(model.chain.n, places)
-        # Wherever each is on its way; the middle is no place that they have been to.
-        if certify(model, *motion, model.margins, slack=slack) is None:
-            return None
+    c, slack = np.zeros((POWERS, 1, model.chain.n)), np.zeros((1, model.chain.n))
+    for motion in motions:
+        c[0, 0, motion.joints], slack[0, motion.joints] = _place(motion)
+    # Wherever each is on its way; the middle is no place that they have been to.
+    if slack.max() < NARROW_RAD and certify(model, np.zeros(1), np.full(1, LAST_INTERVAL_S), c,
+                                            model.margins, slack=slack) is None:
+        return None
     *motion, slack = laid_over(model.chain.n, motions)
     return certify(model, *motion, slack=slack)
 
 
-def _place(motion: ArmMotion) -> ArmMotion:
-    """Return the middle of all places that an arm passes, with room for these."""
+def _place(motion: ArmMotion) -> tuple[np.ndarray, np.ndarray | float]:
+    """Return the middle (m,) of all places that an arm passes, and how far beside it may be."""
     if not isinstance(motion.trajectory, Trajectory):
-        return motion
+        return motion.trajectory, motion.room
     _, lengths, c = compiled_segments(motion.trajectory)
     powers = lengths[:, None] ** np.arange(POWERS)
     sizes = np.abs(c)
@@ -82,8 +82,7 @@ def _place(motion: ArmMotion) -> ArmMotion:
     low, high = (c[0] - off).min(axis=0), (c[0] + off).max(axis=0)
     speed = (np.arange(1, POWERS)[:, None, None] * sizes[1:]
              * powers.T[:-1, :, None]).sum(axis=0).max(axis=0)
-    return ArmMotion(motion.joints, 0.5 * (low + high),
-                     room=0.5 * (high - low) + motion.late * speed + motion.room)
+    return 0.5 * (low + high), 0.5 * (high - low) + motion.late * speed + motion.room
 
 
 def laid_over(n: int, motions: Sequence[ArmMotion]) -> tuple[np.ndarray, ...]:
@@ -136,11 +135,11 @@ def laid_over(n: int, motions: Sequence[ArmMotion]) -> tuple[np.ndarray, ...]:
 
 def _shifted(c: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """Return polynomials (6, k, m) in the time since `shift` (k, 1) after their begin."""
-    powers = [np.ones_like(shift)]
-    for _ in range(POWERS - 1):
-        powers.append(powers[-1] * shift)
-    return np.array([sum((comb(k, j) * c[k] * powers[k - j] for k in range(j + 1, POWERS)), c[j])
-                     for j in range(POWERS)])
+    c = c.copy()
+    for end in range(1, POWERS):  # Horner's rule, again and again
+        for k in range(POWERS - 2, end - 2, -1):
+            c[k] += shift * c[k + 1]
+    return c
 
 
 def _speeds(c: np.ndarray, lengths: np.ndarray) -> np.ndarray:

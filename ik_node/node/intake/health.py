@@ -60,7 +60,8 @@ class Health:
             running_time(self._node)
         except IkNodeError as error:
             obstacle = error.reason
-        return (self._publisher.get_subscription_count(), robot and robot.settings,
+        # Of the settings what other joints that move do not change.
+        return (self._publisher.get_subscription_count(), robot and robot.settings.planning,
                 self._output.listeners() > 0, obstacle)
 
     def _report(self) -> None:
