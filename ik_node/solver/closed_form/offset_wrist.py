@@ -42,6 +42,7 @@ from ik_node.solver.closed_form.closed_form import (
     same_way,
     SEARCHED_JOINT,
     SETTINGS_PART,
+    squared_distance,
     vector,
 )
 from ik_node.solver.closed_form.subproblems import (
@@ -74,6 +75,7 @@ from ik_node.solver.descent.layout import (
 from ik_node.solver.descent.residual import fill_goal
 
 JOINT_SAMPLES = 56         # of the searched joint, over a turn
+EDGE_SAMPLES = 2           # at the ends of a window, beside which roots are not sought
 MAX_CANDIDATES = 32        # twice as many as there can be
 SAMPLE_SIZE = 9            # entries of a sample, see SearchWork; the first of each kind:
 REST_ROW, OPEN_ROWS, VALUE_ROWS = 0, 1, 5
@@ -461,31 +463,42 @@ def add_sample(wrist, position, column, work):
 
 
 @inner
-def take_even_samples(wrist, work):
+def take_even_samples(wrist, first, number, work):
     """Write the samples that are spread evenly: LLVM takes several at once."""
     step = FULL_TURN / JOINT_SAMPLES
     if wrist.parallel:
-        for k in range(JOINT_SAMPLES):
-            write_sample(wrist, True, k * step - pi, work.even, k)
+        for k in range(number):
+            write_sample(wrist, True, (first + k) * step - pi, work.even, k)
     else:
-        for k in range(JOINT_SAMPLES):
-            write_sample(wrist, False, k * step - pi, work.even, k)
+        for k in range(number):
+            write_sample(wrist, False, (first + k) * step - pi, work.even, k)
 
 
 @inner
-def take_samples(wrist, work):
+def window(centre, room):
+    """Return the first even sample, and how many, of those within some room of a position, rad."""
+    step = FULL_TURN / JOINT_SAMPLES
+    first = np.floor((centre - room + pi) / step) - EDGE_SAMPLES
+    last = np.ceil((centre + room + pi) / step) + EDGE_SAMPLES
+    if not last - first + 1.0 < JOINT_SAMPLES:
+        return 0, JOINT_SAMPLES
+    return int(first), int(last - first) + 1
+
+
+@inner
+def take_samples(wrist, first, number, work):
     """
-    Write samples over a turn; return how many.
+    Write samples over a turn, or a window of it; return how many.
 
     They are spread evenly, twice as close where two ways come near each other, and there are
     more beside each position where all four ways end: two of them may exist only there.
     """
-    take_even_samples(wrist, work)
+    take_even_samples(wrist, first, number, work)
     step, samples = FULL_TURN / JOINT_SAMPLES, work.samples
     opening, _ = ways_of(samples)
-    count, position, rest = 0, -pi, 0.0
-    for k in range(JOINT_SAMPLES + 1):
-        before, rest_before, position = position, rest, k * step - pi
+    count, position, rest, whole = 0, -pi, 0.0, number == JOINT_SAMPLES
+    for k in range(number + 1 if whole else number):
+        before, rest_before, position = position, rest, (first + k) * step - pi
         even = k if k < JOINT_SAMPLES else 0
         rest = work.even[REST_ROW, even]
         start, end, more = before, position, 0
@@ -507,17 +520,22 @@ def take_samples(wrist, work):
         for row in range(SAMPLE_SIZE):
             samples[row, count] = work.even[row, even]
         count += 1
-    return count - 1  # the last is the first
+    return count - 1 if whole else count  # the last of a turn is the first
 
 
 @inner
-def find_candidates(wrist, work):
-    """Write the joint positions that fulfil the equation; return how many there are."""
-    count, samples = 0, take_samples(wrist, work)
+def find_candidates(wrist, first, number, work):
+    """
+    Write the joint positions that fulfil the equation; return how many there are.
+
+    `first`, `number`: of the even samples, see :func:`window`.
+    """
+    count, samples = 0, take_samples(wrist, first, number, work)
+    edge = 0 if number == JOINT_SAMPLES else EDGE_SAMPLES
     every_opening, every_value = ways_of(work.samples)
     for way in range(4):
         opening, values = every_opening[way], every_value[way]
-        for k in range(samples):
+        for k in range(edge, samples - edge):
             last, after = (k - 1) % samples, (k + 1) % samples
             position = work.positions[k]
             back, ahead = work.positions[last] - position, work.positions[after] - position
@@ -594,12 +612,16 @@ def searched_rows(setup, T, seed, row, most):
          axis(geometry, 5), axis(geometry, 6)),
         (link(geometry, 1), link(geometry, 2), link(geometry, 3), link(geometry, 4),
          link(geometry, 5)), R, p)
-    count = find_candidates(wrist, work)
-    for i in range(count):
-        copy(work.found[i], branch_work.branches[i])
-    damped, joints, start = workspace(6, 6), joint_rows(arrays.joints), branch_work.branches[count]
+    damped, joints, start = workspace(6, 6), joint_rows(arrays.joints), branch_work.branches[0]
     for k in range(6):
         start[k] = min(max(seed[k], joints.lower[k]), joints.upper[k])
-    if descend(arrays.table, joints, arrays.settings, goal, NEAR_ATTEMPT, start, damped).solved:
-        count += 1
-    return polish_branches(arrays, row, count, most, branch_work, damped)
+    near = descend(arrays.table, joints, arrays.settings, goal, NEAR_ATTEMPT, start, damped).solved
+    first, number = 0, JOINT_SAMPLES
+    if near and most == 1:  # what is farther from the seed along one joint alone is farther
+        searched = 3 if wrist.by_fourth else 5
+        first, number = window(seed[searched], sqrt(squared_distance(start, seed)))
+    begin = 1 if near else 0
+    count = find_candidates(wrist, first, number, work)
+    for i in range(count):
+        copy(work.found[i], branch_work.branches[begin + i])
+    return polish_branches(arrays, row, begin + count, most, branch_work, damped)
