@@ -200,7 +200,8 @@ class Solver:
                         self.collisions is None
                         or self.collisions.check_many(row[-self.chain.n:][None])[0]):
                     return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)
-        if self.plain:
+        attempted = self.plain
+        if attempted:
             settings = tables.of(goal) if isinstance(goal, Goal) else tables.settings
             row, flag = np.empty(self._row_size), UNSOUND
             if given is not None:
@@ -218,16 +219,18 @@ class Solver:
             row, settings = self._pack(goal, seed, given)
             if self._sliding and settings is tables.settings and len(row) == self._row_size:
                 arrays, form = (tables.table, tables.joints, settings), tables.seven_axes
-                if not tables.nearest_row(*arrays, form, row) and len(form) \
-                        and tables.solve_row(*arrays, tables.postures, NO_POSE, NO_SEED, row,
-                                             self._counts) == 1.0:
-                    tables.nearest_row(*arrays, form, row)
+                if not tables.nearest_row(*arrays, form, row) and len(form):
+                    attempted = True
+                    if tables.solve_row(*arrays, tables.postures, NO_POSE, NO_SEED, row,
+                                        self._counts) == 1.0:
+                        tables.nearest_row(*arrays, form, row)
             flag = row[self._flag]
         if flag == 1.0 and self.collisions is None:
             return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)
         status, excess, contact = SOLVED_REASON, None, ''
         if flag != 1.0:
-            status, excess = self._solve_further(goal, self._query(row, settings), began)
+            status, excess = self._solve_further(goal, self._query(row, settings), began,
+                                                 attempted)
         if status is Reason.NEAREST and self.options.nearest_keeps_position:
             return self.changed(metres_per_radian=POSITION_FIRST_M,
                                 nearest_keeps_position=False).solve(goal, seed)
@@ -392,18 +395,18 @@ class Solver:
         rows.wraps[:] *= rows.upper - rows.lower >= 2.0 * pi - LIMIT_ROUNDING
         return joints
 
-    def _solve_further(self, goal: Goal | np.ndarray, query: Query,
-                       began: float) -> tuple[Reason, dict[str, float] | None]:
+    def _solve_further(self, goal: Goal | np.ndarray, query: Query, began: float,
+                       attempted: bool) -> tuple[Reason, dict[str, float] | None]:
         """
         Do what one compiled call does not, and write it into the answer of the query.
 
         These are other methods, locked joints, the choice among the solutions, and the
-        steps that follow if no solution was found.  Returns the status and, for
-        BEYOND_LIMIT, the excess of each joint.
+        steps that follow if no solution was found; `attempted`: from the seed and the first
+        restarts.  Returns the status and, for BEYOND_LIMIT, the excess of each joint.
         """
         if self.options.method != COMPILED_METHOD:
             return self._solve_by_method(goal, query, began), None
-        status = SOLVED_REASON if self.plain else self._solve_near(query)
+        status = SOLVED_REASON if attempted else self._solve_near(query)
         if query.solved:
             return status, None
         ended, excess = self._attempt_more(query, began), None
