@@ -34,7 +34,7 @@ demo: $(VENV)/.demo
 # then, by fewer, those that judge motion in real time; a selection by one process.  What a selection
 # names is run also if it is marked nightly.
 WORKERS ?= 5
-REAL_TIME_WORKERS ?= 3
+REAL_TIME_WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
 USUAL := $(if $(IK_NODE_TEST_NIGHTLY),,and not nightly)
 test: $(VENV)/.test $(BUILD)/messages/.built $(BUILD)/.kernels

@@ -71,7 +71,7 @@ def test_a_stream_takes_over_a_motion(tmp_path, probe, from_desired):
         rough, errors = take_over(probe)
         print(f'from_desired {from_desired}: error {np.sqrt((errors**2).mean()):.2f} mm rms, '
               f'{errors.max():.2f} mm at most')
-        assert rough < 1.1  # a step would be several times as rough; late cycles are a little
+        assert rough < 1.5  # a step would be several times as rough; late cycles are a little
         assert np.percentile(errors, 25) < 2.0
 
 
