@@ -26,7 +26,7 @@ NODE_LIMITS = {}  # those by default
 HERE = tip(READY)
 QUAT = pin.Quaternion(HERE.rotation).coeffs()
 PERIOD_S = 0.05
-LATEST_S = 1.0  # by which a motion may begin that takes long to plan
+LATEST_S = 0.5  # by which a motion may begin that takes long to plan
 
 
 def target(t):

@@ -21,7 +21,7 @@ import logging
 import os
 from pathlib import Path
 import tempfile
-from time import monotonic
+from time import monotonic, sleep
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from ik_node.collision.meshes.hollows import MAX_PARTS
 from ik_node.collision.meshes.mesh_triangles import checked_triangles, read_mesh, triangles_of
 from ik_node.collision.meshes.walls import MAX_WALLS
 
+LOCK_PATIENCE_S = 60.0  # for another process, which may hang
+LOCK_PERIOD_S = 0.05
 HULLS_VERSION = 4  # raised with each change of how hulls are computed
 
 logger = logging.getLogger(__name__)
@@ -70,14 +72,21 @@ def cached_hulls(content: tuple[bytes, ...], compute: Callable[[], Hulls]) -> Hu
 
 @contextmanager
 def _alone(file: Path) -> Iterator[None]:
-    """Wait until no other process computes a file; where that cannot be told, go on."""
-    lock = file.with_suffix('.lock')
+    """Wait, but not for ever, until no other process computes a file; untold, go on."""
+    lock, end = file.with_suffix('.lock'), monotonic() + LOCK_PATIENCE_S
     with ExitStack() as stack:
         with suppress(OSError):
             lock.parent.mkdir(parents=True, exist_ok=True)
             opened = stack.enter_context(lock.open('w'))
-            fcntl.flock(opened, fcntl.LOCK_EX)
-            stack.callback(lock.unlink, missing_ok=True)
+            while True:
+                try:
+                    fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    stack.callback(lock.unlink, missing_ok=True)
+                    break
+                except BlockingIOError:
+                    if monotonic() > end:
+                        break
+                    sleep(LOCK_PERIOD_S)
         yield
 
 

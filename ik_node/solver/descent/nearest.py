@@ -190,6 +190,7 @@ def approach(table, joints, settings, goal_work, seed, work):
             share = STEP_SHARES[1] if change * STEP_SHARES[1] <= square \
                 else max(square / change, STEP_SHARES[0])
         share = min(share, LONGEST_APPROACH / longest)
+        resting = share * longest < RESTING_APPROACH  # one that a limit shortens is not the last
         for k in range(n):
             if pull[k] > 0.0:
                 share = min(share, (joints.upper[k] - q[k]) / pull[k])
@@ -212,7 +213,7 @@ def approach(table, joints, settings, goal_work, seed, work):
         end, least = ahead, square
         for k in range(n):
             last_pull[k], last_step[k] = pull[k], q[k] - here[k]
-        if share * longest < RESTING_APPROACH:
+        if resting:
             break
     return Descent(True, steps, end.position_error, end.orientation_error, end.squared_error,
                    end.was_far)
