@@ -168,6 +168,29 @@ def test_chunks_that_are_none(arm, user):
     assert going.wait().reached
 
 
+def test_openings_do_not_go_back(arm, user):
+    """A chunk of another phase, whose first openings are past, has those after what was sent."""
+    opened = []
+    arm.create_subscription(Float64MultiArray, 'gripper_controller/commands',
+                            lambda message: opened.append(message.data[0]), 100)
+    arm.wait(lambda: arm.count_publishers('gripper_controller/commands'))
+
+    def send():
+        with user.chunks() as chunks:
+            begun = chunks.now
+            for phase in 0.0, 0.3:
+                times = phase + 0.4 * np.arange(1, 6)
+                chunks.send([target(0.0)] * 5, period=0.4, since=begun + phase, gripper=times)
+                sleep(0.9)
+            return chunks.wait()
+
+    with ThreadPoolExecutor(1) as threads:
+        sent = threads.submit(send)
+        arm.wait(sent.done, 20.0)
+    assert sent.result().reached
+    assert len(opened) > 4 and (np.diff(opened) > 0.0).all(), opened
+
+
 def test_openings_go_to_an_action(tmp_path):
     """Each that differs, when it is due; those of a goal that has ended are dropped."""
     action = pytest.importorskip('control_msgs.action', reason=NOT_BUILT)

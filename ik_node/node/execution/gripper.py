@@ -48,12 +48,19 @@ class Gripper:
         self._sent: float | None = None  # the last opening of this goal
         self._task: GoalTask | None = None
         self._times, self._openings = np.empty(0), np.empty(0)
+        self._done = -np.inf  # the time of the last one that was due
         self._timer = node.create_timer(LOOK_PERIOD_S, self._look, clock=steady_clock())
         self._timer.cancel()
 
     def follow(self, task: GoalTask, times: np.ndarray, openings: np.ndarray) -> None:
-        """Send openings (k,) at monotonic times (k,), s, in place of those from the first on."""
-        left = self._times < times[0]
+        """
+        Send openings (k,) at monotonic times (k,), s, in place of those from the first on.
+
+        Those before one that was sent are left out, but for the last: what is done is done.
+        """
+        left, first = self._times < times[0], min(
+            int(np.searchsorted(times, self._done, side='right')), len(times) - 1)
+        times, openings = times[first:], openings[first:]
         self._times = np.concatenate([self._times[left], times])
         self._openings = np.concatenate([self._openings[left], openings])
         self._task = task
@@ -64,6 +71,7 @@ class Gripper:
         if self._task.state is not GoalState.ACCEPTED:
             due = len(self._times)  # what is left is not sent any more
         elif due:
+            self._done = float(self._times[due - 1])
             if not self._listens():
                 self._node.get_logger().warning(
                     f'the openings of the chunks go to {quote(self._name)}, where nobody listens; '
