@@ -11,7 +11,7 @@ with the same times.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -63,7 +63,8 @@ def tree_limits(tree: KinematicTree, acceleration: float | np.ndarray | None = N
 
 def plan_tree_motion(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarray,
                      limits: MotionLimits, collisions: CollisionModel | None = None,
-                     detour_time: float = DETOUR_TIME_S) -> Trajectory:
+                     detour_time: float = DETOUR_TIME_S,
+                     others: Callable[[], Sequence[np.ndarray]] = tuple) -> Trajectory:
     """
     Plan the fastest motion of all joints from rest to rest, or a detour where it is blocked.
 
@@ -77,6 +78,8 @@ def plan_tree_motion(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarra
         Of the tree and the scene.
     detour_time : float
         Processor time (s) of the search of a detour; 0 = none is searched.
+    others : callable, optional
+        Returns other postures (n,) to which a detour may lead, if the direct motion is blocked.
 
     Returns
     -------
@@ -111,7 +114,8 @@ def plan_tree_motion(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarra
         if not detour_time > 0.0:
             raise
         start = StartState.from_state(MotionState.at_rest(q_start))
-        return _detour(collisions, start, q_goal, limits, (detour_time, blocked))
+        goals = np.array([q_goal, *(tree.nearest_turns(q, q_start) for q in others())])
+        return _detour(collisions, start, goals, limits, (detour_time, blocked))
 
 
 def _straight(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarray,
@@ -140,11 +144,11 @@ def _straight(tree: KinematicTree, q_start: np.ndarray, q_goal: np.ndarray,
     return direct
 
 
-def _detour(collisions: CollisionModel, start: StartState, q_goal: np.ndarray,
+def _detour(collisions: CollisionModel, start: StartState, goals: np.ndarray,
             limits: MotionLimits, given: tuple[float, TrajectoryError]) -> Trajectory:
     detour_time, blocked = given
     try:
-        way = plan_detour(collisions, start, q_goal[None], limits, POINT_PERIOD_S,
+        way = plan_detour(collisions, start, goals, limits, POINT_PERIOD_S,
                           for_seconds(detour_time))
         require_jerk(way, limits)
         return way
@@ -152,7 +156,7 @@ def _detour(collisions: CollisionModel, start: StartState, q_goal: np.ndarray,
         if error.reason is not Reason.COLLISION:
             raise
         said = f'no detour was found in {detour_time:g} s' \
-            if collisions.check_many(q_goal[None])[0] else str(error)
+            if collisions.check_many(goals).any() else str(error)
         raise TrajectoryError(f'the direct motion is blocked: {blocked}; {said}',
                               Reason.COLLISION) from None
 

@@ -6,13 +6,16 @@ from types import SimpleNamespace
 
 from motion_checker import Bounds, dense, faults, path_of
 import numpy as np
+import pinocchio as pin
 import pytest
 import robots
-from two_arms import ARM_JOINTS, both, model, oracle, TREE
+from two_arms import ARM_JOINTS, both, MARGIN_M, model, oracle, TREE
 
-from ik_node import load_tree
+from ik_node import load_tree, Scene, TreeSolver
 from ik_node.base.errors import ParameterError, Reason, TrajectoryError
+from ik_node.base.se3 import pose
 from ik_node.collision.search import path_search
+from ik_node.kinematics.links import link_pose
 from ik_node.motion.change.active_trajectory import ActiveTrajectory, Measurement
 from ik_node.motion.direct.point_to_point import plan_stop, StartState
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
@@ -84,6 +87,28 @@ def test_random_motions_are_free_and_within_limits():
     Q = Q[model().check_many(Q)]
     for a, b in zip(Q[:-1:2], Q[1::2]):
         assert_good(plan_tree_motion(TREE, a, b, LIMITS, model(), 30.0), b)
+
+
+def test_a_detour_may_lead_to_another_posture():
+    """The nearest one has its forearm in a ring, to which no way is found within 4 s."""
+    start, posture = robots.random_postures(TREE, 2, 44)
+    goals = TREE.fk(posture)
+    nearest = TreeSolver(TREE, model()).solve(goals, start).q
+    T_forearm = link_pose(TREE.tree, 'left_forearm', 'base_link',
+                          dict(zip(TREE.joint_names, nearest.tolist())))
+    ring = Scene('base_link')
+    for k in range(4):
+        side = np.array(pin.SE3(pin.utils.rotate('z', 0.5 * k * np.pi), np.zeros(3)))
+        ring.add_box(f'side_{k}', (0.03, 0.3, 0.03), T_forearm @ side @ pose(
+            np.eye(3), [0.1, 0.0, 0.15]))
+    among = model().with_objects(ring.bodies, MARGIN_M)
+    solver = TreeSolver(TREE, among)
+    assert np.array_equal(solver.solve(goals, start).q, nearest)
+    trajectory = plan_tree_motion(TREE, start, nearest, LIMITS, among, 4.0,
+                                  lambda: solver.free_postures(goals, start))
+    assert_good(trajectory, trajectory.end, among)
+    for tip, T in TREE.fk(trajectory.end).items():
+        assert np.allclose(T, goals[tip], rtol=0.0, atol=3e-6)
 
 
 def test_a_goal_in_a_collision_is_refused_with_both_reasons():

@@ -235,6 +235,25 @@ def test_answers_are_free_of_collisions():
     assert blocked > 2
 
 
+def test_free_postures_are_solutions_that_differ():
+    """Free, with both tips at their goals, each another one; the first is that of solve."""
+    solver = TreeSolver(TREE, model())
+    reference = robots.Reference(TWO_ARMS.read_text(encoding='utf-8'))
+    for q in filter(lambda q: model().check_many(q[None])[0],
+                    robots.random_postures(TREE, 20, 31)):
+        goals = TREE.fk(q)
+        postures = solver.free_postures(goals, TREE.middle)
+        first = solver.solve(goals, TREE.middle)
+        assert np.array_equal(postures[0], first.q) and len(postures) > 1
+        assert model().check_many(np.array(postures)).all()
+        for k, posture in enumerate(postures):
+            assert ((posture >= TREE.lower) & (posture <= TREE.upper)).all()
+            assert all(np.abs(posture - other).max() > 0.1 for other in postures[:k])
+            reached = reference.poses('base_link', (LEFT, RIGHT), robots.positions(TREE, posture))
+            for tip, T in goals.items():
+                assert np.allclose(reached[tip], T, rtol=0.0, atol=2e-6)
+
+
 def test_goals_at_which_the_arms_meet():
     """Every posture collides: the pair is named, and the tips are at their goals."""
     same = {LEFT: tip_goal(0.5, 0.0, 1.0), RIGHT: tip_goal(0.5, 0.0, 1.0)}

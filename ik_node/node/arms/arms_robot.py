@@ -125,7 +125,8 @@ class ArmsRobot:
         if not result.success:
             raise GoalError(result.message, result.status)
         motion = plan_tree_motion(self.tree, q, result.q, self.limits, self.collisions,
-                                  self.detour_time)
+                                  self.detour_time,
+                                  partial(self.solver.free_postures, goals, q))
         return PlannedMotion(self.for_controllers(motion, self.limits), result)
 
     def for_controllers(self, trajectory: Trajectory, limits: MotionLimits,

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from math import inf
 from time import perf_counter
 from typing import NamedTuple
@@ -47,6 +47,8 @@ from ik_node.solver.warm_up import warm_up_tree
 STORED_POSTURES = 512       # of which restarts take the nearest
 ATTEMPTS_PER_CALL = 16      # between two readings of the clock
 REASON_RESTARTS = 48        # of each solve that looks for the reason of a failure
+FREE_POSTURES = 8           # to which ways are sought at most
+DISTINCT_RAD = 0.1          # or m, in a joint, between two postures
 DISTANT_RESTARTS = 8        # for a goal farther away than the joints are long
 REST_ATTEMPTS = 3           # that walk to the nearest posture, after a failure
 REST_STEPS_MOST = 300
@@ -196,6 +198,34 @@ class TreeSolver:
         return TreeResult(self.tree, status, task.q.copy(), task.errors(),
                           perf_counter() - began, secondary, unreachable, cause, attempts, steps)
 
+    def free_postures(self, goals: Mapping[str, TipGoal], seed: np.ndarray | None = None, *,
+                      count: int = FREE_POSTURES) -> list[np.ndarray]:
+        """
+        Return postures (n,) that put all tips at their goals, such as a way may lead to.
+
+        Collisions are checked, if the solver has a model.  They are those that attempts from the
+        seed and the stored postures find first, as :meth:`solve` does, until there are `count`;
+        two of them differ by more than DISTINCT_RAD, rad or m, in a joint.
+
+        Raises
+        ------
+        GoalError, ParameterError
+            As :meth:`solve`.
+
+        """
+        began, check, found = perf_counter(), self.collisions, list[np.ndarray]()
+        self._secondary(goals, ())
+        task = self._task({tip: self._goal(tip, goal) for tip, goal in goals.items()}, {}, ())
+        for _ in self._solutions(task, checked_seeds(self.tree, seed), self.options.max_restarts,
+                                 began):
+            if (check is None or check.check_many(task.q[None])[0]) and all(
+                    np.abs(self.tree.difference(task.q, other)).max() > DISTINCT_RAD
+                    for other in found):
+                found.append(task.q.copy())
+            if len(found) == count:
+                break
+        return found
+
     # ---- the search ---------------------------------------------------------
 
     def _attempt(self, task: _Task, seed: np.ndarray, restarts: int, began: float,
@@ -205,31 +235,37 @@ class TreeSolver:
 
         If all collide, the task is left with the first.
         """
+        first: tuple[np.ndarray, np.ndarray] | None = None
+        for _ in self._solutions(task, seed, restarts, began):
+            if check is None or check.check_many(task.q[None])[0]:
+                return _Ended(False, False)
+            first = first or (task.answer.copy(), task.met.copy())
+        if first is not None:
+            first[0][[ANSWER_STEPS, ANSWER_ATTEMPTS]] = task.answer[
+                [ANSWER_STEPS, ANSWER_ATTEMPTS]]
+            task.answer[:], task.met[:] = first
+        return _Ended(perf_counter() - began > self.options.deadline, first is not None)
+
+    def _solutions(self, task: _Task, seed: np.ndarray, restarts: int,
+                   began: float) -> Iterator[None]:
+        """Attempt from the seed and then from stored postures; yield when the task is solved."""
         starts, order = seed[None], None
         rule = WalkRule(int(self.options.max_iterations), False)
-        first: tuple[np.ndarray, np.ndarray] | None = None
-        while True:
+        while len(starts):
             count = task.answer[ANSWER_ATTEMPTS]
             attempt_tree(self._problem, task.goals, starts, seed, rule, task.met, task.answer)
-            if task.solved:
-                if check is None or check.check_many(task.q[None])[0]:
-                    return _Ended(False, False)
-                first = first or (task.answer.copy(), task.met.copy())
-                task.answer[[FIRST_MET, FIRST_ERROR, SECOND_ERROR]] = 0.0, inf, inf
             starts = starts[int(task.answer[ANSWER_ATTEMPTS] - count):]
-            late = perf_counter() - began > self.options.deadline
-            if not len(starts) and restarts > 0 and not late:
+            if task.solved:
+                yield
+                task.answer[[FIRST_MET, FIRST_ERROR, SECOND_ERROR]] = 0.0, inf, inf
+            if perf_counter() - began > self.options.deadline:
+                return
+            if not len(starts) and restarts > 0:
                 if order is None:
                     order = self._nearest_postures(task)
                 taken = min(ATTEMPTS_PER_CALL, restarts)
                 starts, order = np.ascontiguousarray(self._postures[order[:taken]]), order[taken:]
                 restarts -= taken
-            if late or not len(starts):
-                if first is not None:
-                    first[0][[ANSWER_STEPS, ANSWER_ATTEMPTS]] = task.answer[
-                        [ANSWER_STEPS, ANSWER_ATTEMPTS]]
-                    task.answer[:], task.met[:] = first
-                return _Ended(late, first is not None)
 
     def _nearest_postures(self, task: _Task) -> np.ndarray:
         """Return the numbers of the stored postures, those nearest to the goals first."""
