@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import robots
 from sensor_msgs.msg import JointState
+from test_each_arm import ArmProbe, OUTSIDE
 from two_arms import ARM_JOINTS, both, TREE
 
 from ik_node import load_tree
@@ -101,6 +102,38 @@ def test_joint_states_that_waited_are_as_old_as_they_are(tmp_path):
                  script=LATE_STOPS + SLOW_STATES, left_controller=rarely,
                  right_controller=rarely) as probe:
         goes_on_in_spite_of_a_stop(probe, 'not planned within 0.4 s')
+
+
+SLOW_ARMS = """
+from time import sleep
+from ik_node.motion.trajectory import controller_rules
+controller_rules.AGE_HISTORY = 20
+from ik_node.node.state import arm_state
+read = arm_state.read_joint_state
+def slow(data):
+    sleep(0.008)
+    return read(data)
+arm_state.read_joint_state = slow
+"""
+
+
+@pytest.mark.fault('time and load', 'joint states of both controllers wait in a node of an arm',
+                   'this is no difference of the clocks: trajectories have stamps all the same')
+def test_joint_states_that_wait_are_no_difference_of_clocks(tmp_path):
+    """The queue of 20 is full all the time, so each has waited for a quarter of a second."""
+    with running(tmp_path, script=SLOW_ARMS) as probe:
+        left = ArmProbe('left')
+        try:
+            left.wait_for_node()
+            left.wait_until_ready()
+            probe.spin_for(2.0)  # until none of those that are looked at came in time
+            stamp = left.send_part(OUTSIDE)
+            answer = left.final(stamp)
+            assert answer['reason'] == 'REACHED', answer['message']
+            probe.wait(lambda: probe.sent['left_controller'], what='a trajectory')
+            assert all(message.header.stamp.sec for message in probe.sent['left_controller'])
+        finally:
+            left.destroy_node()
 
 
 # A ball that comes down to where the left arm passes.

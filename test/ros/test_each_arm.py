@@ -245,10 +245,10 @@ def test_a_policy_leads_one_arm_while_the_other_has_goals(robot):
                         each.spin_once(0.002)
             probe.wait(leading.done, 20.0)
         goals = leading.result()
-        answers = answered(probe, *sent)
+        answered(probe, *sent)
         probe.wait(lambda: all(goal.done for goal in goals), what='answers to chunks')
     ends = Counter(goal.latest.reason for goal in goals)
-    print(ends, Counter(answer['reason'] for answer in answers))
     assert ends['SUPERSEDED'] > 5 and {*ends} <= {
-        'SUPERSEDED', 'REACHED', 'COLLISION', 'PATH_INTERRUPTED', 'STOPPED'}, ends
+        'SUPERSEDED', 'REACHED', 'COLLISION', 'PATH_INTERRUPTED', 'STOPPED'}, [
+            goal.latest for goal in goals if goal.latest.reason != 'SUPERSEDED']
     assert_apart(probe)

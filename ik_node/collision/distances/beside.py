@@ -109,8 +109,7 @@ class Beside:
                                        balls=pairs.shapes.balls.copy())
         pairs = pairs._replace(shapes=shapes, group_balls=pairs.group_balls.copy())
         margins, swept = self._margins.copy(), np.zeros(len(self._margins), dtype=bool)
-        place_beside(self._parts, at, rooms, pairs, margins, swept,
-                     np.empty((len(self._parts.table), 12)), np.zeros((2, len(shapes.ints))))
+        place_beside(self._parts, at, rooms, pairs, margins, swept)
         if self._moved:
             columns = pairs.group_reaches.copy()
             columns[:, self._moved] = reaches(self._moving, pairs.group_frames[self._moved],
@@ -120,7 +119,7 @@ class Beside:
 
 
 @compiled
-def place_beside(beside, at, rooms, pairs, margins, swept, frames, moved):
+def place_beside(beside, at, rooms, pairs, margins, swept):
     """
     Place the parts that joints beside a chain carry, and add what room they need.
 
@@ -133,13 +132,10 @@ def place_beside(beside, at, rooms, pairs, margins, swept, frames, moved):
         Poses and balls of these parts, and balls of their groups, are written.
     margins : (K,) array, changed
     swept : (K,) bool array, written
-    frames : (r, 12) array
-        Workspace.
-    moved : (2, p) array
-        Workspace, zeros.
 
     """
     shapes = pairs.shapes
+    frames, moved = np.empty((len(beside.table), 12)), np.zeros((2, len(shapes.ints)))
     tree_frames(beside.table, beside.parents, at, frames)
     for i in range(beside.parts.shape[0]):
         part, F = beside.parts[i], frames[beside.rows[i]]

@@ -32,7 +32,7 @@ from ik_node.motion.trajectory.controller_rules import UpdatePeriodEstimator
 from ik_node.node.robot.collisions import assumed_positions
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.robot.settings import StartOptions
-from ik_node.node.state.clocks import CallbackDelay, message_age, TimeJumps
+from ik_node.node.state.clocks import CallbackDelay, TimeJumps, waited_here, waiting_time
 from ik_node.node.state.health_checks import Check
 from ik_node.node.state.team import ALONE, Seat
 from ik_node.ros.messages.conversion import pose_stamped
@@ -105,12 +105,12 @@ class ArmState:
             JointState, 'joint_states', self._on_bytes, qos, raw=True)
 
     def _on_bytes(self, data: bytes, info: MessageInfo) -> None:
-        still = self._delay.stood_still()
-        now = monotonic() - (message_age(info, still) if still else 0.0)
+        # Those of several controllers queue up while the node is busy.
+        now = monotonic() - waiting_time(info, self._delay.stood_still())
         message = self._read(data, now)
         sound = message is not None and self._take(message, now)
         if message is not None:
-            self._note(message, now)
+            self._note(message, now, waited_here(info))
         if not sound:
             self._node.get_logger().warning(
                 f'a message on {self._subscription.topic_name} is left out in whole or part: '
@@ -144,13 +144,14 @@ class ArmState:
             self._look_for_leap(robot, before, age, now)
         return taken
 
-    def _note(self, message: JointState, now: float) -> None:
-        """Record the time of arrival, and publish the tip pose."""
+    def _note(self, message: JointState, now: float, waited: float) -> None:
+        """Record the time of arrival, `waited` (s) ago, and publish the tip pose."""
         robot = self._robot_slot.robot
         if robot is None or self.joints.age(robot.chain.joint_names[:1], now) > 0.0:
             return  # the first joint of the arm is not in this message
-        stamp = seconds_of(message.header.stamp)
-        received = 1e-9 * self._node.get_clock().now().nanoseconds \
+        stamp, clock = seconds_of(message.header.stamp), self._node.get_clock()
+        # How fast simulated time passed while it waited is not known.
+        received = 1e-9 * clock.now().nanoseconds - waited * (not clock.ros_time_is_active) \
             - self._clock_jumps.since_stamp(nanoseconds_of(message.header.stamp))
         self._transit = received - stamp
         self._update_period.add(stamp, received)

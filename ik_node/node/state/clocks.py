@@ -207,6 +207,17 @@ def message_age(info: MessageInfo, stood_still: float) -> float:
     return max(1e-9 * (now - received), 0.0) + stood_still
 
 
+def waited_here(info: MessageInfo) -> float:
+    """Return how long (s) ago a message was received; 0 if the middleware does not say."""
+    received = info['received_timestamp']
+    return max(1e-9 * (time_ns() - received), 0.0) if received > 0 else 0.0
+
+
+def waiting_time(info: MessageInfo, stood_still: float) -> float:
+    """Return how long ago (s) a message came, or was sent if the process stood still then."""
+    return message_age(info, stood_still) if stood_still else waited_here(info)
+
+
 class StampCheck:
     """
     Refuses goals that are too old, or stamped in the future.
@@ -225,11 +236,8 @@ class StampCheck:
         return message_age(info, self._delay.stood_still())
 
     def waited(self, info: MessageInfo) -> float:
-        """Return how long ago (s) a message came, or was sent if the process stood still then."""
-        still, received = self._delay.stood_still(), info['received_timestamp']
-        if still:
-            return message_age(info, still)
-        return max(1e-9 * (time_ns() - received), 0.0) if received > 0 else 0.0
+        """Return :func:`waiting_time` of a message."""
+        return waiting_time(info, self._delay.stood_still())
 
     def checked(self, message: TimeMessage, max_age: float, info: MessageInfo) -> Time:
         """
