@@ -9,4 +9,5 @@ Compiled closed forms: all postures of arms whose geometry has one.
     self_motions     The nearest posture of a redundant arm, over all self-motions
     solution_search  All postures of an arm without a closed form
     subproblems      Compiled subproblems of inverse kinematics
+    wrist_equation   The equation of an offset wrist, and the other joints at a root of it
 """
