@@ -68,7 +68,7 @@ def seven_axes_form(chain: Chain) -> np.ndarray:
     """
     Return the form of an arm with seven axes, (FORM_SIZE,); without entries if there is none.
 
-    See :mod:`ik_node.solver.closed_form.self_motions`.  There is one for seven revolute joints of
+    See :mod:`ik_node.solver.closed_form.seven_axes`.  There is one for seven revolute joints of
     which the last six have a closed form, or the first six seen from the tip, without a search:
     with a spherical wrist whose arm begins with two axes that meet (iiwa, PR2), or a spherical
     shoulder and two axes of the wrist that meet (Panda, xArm7).
@@ -86,8 +86,34 @@ def seven_axes_form(chain: Chain) -> np.ndarray:
             least = error
             best = np.concatenate([
                 _geometry(axes, points, tip, arm_class, searched), frames[seventh, 2:9:3],
-                frames[seventh, 9:], frames[7], [float(from_tip)]])
+                frames[seventh, 9:], frames[7], [float(from_tip)],
+                *_numbers_of_six(axes, points, arm_class == PARALLEL_SHOULDER)])
     return best
+
+
+def _numbers_of_six(axes: np.ndarray, points: np.ndarray, parallel: bool) -> list[np.ndarray]:
+    """Return the last entries of a form: see :mod:`ik_node.solver.closed_form.seven_axes`."""
+    def frames(a: int, b: int) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """Return frames of two axes with a common y, and cosine and sine between them."""
+        y = np.cross(axes[b], axes[a])
+        sine = float(np.linalg.norm(y))
+        y /= sine
+        return (*(np.array([np.cross(y, axes[k]), y, axes[k]]) for k in (a, b)),
+                float(axes[a] @ axes[b]), sine)
+    first, second, *upper = frames(0, 1)
+    fourth, fifth, *middle = frames(3, 4)
+    last, other, *lower = frames(5, 4)
+    p12, p23, p34 = np.diff(points[:4], axis=0)
+    side = p23 - (p23 @ axes[2]) * axes[2]
+    x = side / np.linalg.norm(side)
+    third = np.array([x, np.cross(axes[2], x), axes[2]])
+    plane = second if parallel else third
+    along = (p12 + p23 + p34) @ axes[1] if parallel else (p23 + p34) @ axes[2]
+    squares = p23 @ p23 + p34 @ p34 + 2.0 * (p23 @ axes[2]) * (p34 @ axes[2])
+    sense = 1.0 if axes[1] @ axes[2] > 0.0 else -1.0
+    return [first.ravel(), last.ravel(), (second @ third.T).ravel(), (fourth @ third.T).ravel(),
+            np.array([*upper, *middle, *lower, *(fifth[:2] @ other[0]), *(plane[:2] @ p23),
+                      *(plane[:2] @ p34), along, squares, *(second[:2] @ p12), sense])]
 
 
 def _frames(chain: Chain, n: int) -> np.ndarray | None:

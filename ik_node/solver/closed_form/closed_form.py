@@ -397,27 +397,14 @@ def every_branch(geometry, joints, q, nearest_only, work):
 
     With `nearest_only`, branches of a continuum that seem farther away than others are missing.
     """
-    R, p = seen_from_base(geometry, q, work)
-    if geometry[ARM_CLASS] == THREE_PARALLEL:
-        return three_parallel(geometry, joints, q, R, p, nearest_only, work)
-    return spherical_wrist(geometry, joints, q, R, p, work)
-
-
-@inner
-def spherical_branches(geometry, joints, q, work):
-    """Write every branch as :func:`every_branch` does, of an arm with a spherical wrist."""
-    R, p = seen_from_base(geometry, q, work)
-    return spherical_wrist(geometry, joints, q, R, p, work)
-
-
-@inner
-def seen_from_base(geometry, q, work):
-    """Return R and p of :func:`spherical_wrist`; write sines and cosines of the seed."""
     for k in range(6):
         work.seed[2 * k], work.seed[2 * k + 1] = sine_cosine(q[k])
     R = goal_rotation(geometry, work.goal)
-    return R, subtract(subtract(vector(work.goal, GOAL_POSITION), apply(R, link(geometry, 6))),
-                       link(geometry, 0))
+    p = subtract(subtract(vector(work.goal, GOAL_POSITION), apply(R, link(geometry, 6))),
+                 link(geometry, 0))
+    if geometry[ARM_CLASS] == THREE_PARALLEL:
+        return three_parallel(geometry, joints, q, R, p, nearest_only, work)
+    return spherical_wrist(geometry, joints, q, R, p, work)
 
 
 @compiled

@@ -81,6 +81,22 @@ def rotate(k, sine, cosine, p):
 
 
 @inner
+def turning(frame, centre, k, v):
+    """
+    Return ``centre + rot(k, t) v`` in a frame of three axes, as it depends on the angle t.
+
+    For each axis of the frame a constant, and the factors of the sine and cosine of t.
+    """
+    along = dot(k, v)
+    still = (centre[0] + k[0] * along, centre[1] + k[1] * along, centre[2] + k[2] * along)
+    turned, beside = cross(k, v), across(k, v)
+    x, y, z = frame
+    return ((dot(x, still), dot(x, turned), dot(x, beside)),
+            (dot(y, still), dot(y, turned), dot(y, beside)),
+            (dot(z, still), dot(z, turned), dot(z, beside)))
+
+
+@inner
 def unit_angle(sine, cosine):
     """
     Return the angle of a unit vector (rad), to within four units in the last place.

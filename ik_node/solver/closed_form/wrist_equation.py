@@ -29,7 +29,6 @@ from ik_node.solver.closed_form.closed_form import (
     vector,
 )
 from ik_node.solver.closed_form.subproblems import (
-    across,
     add,
     Circle,
     circle,
@@ -41,6 +40,7 @@ from ik_node.solver.closed_form.subproblems import (
     rotate,
     subproblem_1,
     subtract,
+    turning,
     unit_angle,
 )
 from ik_node.solver.descent.layout import GOAL_POSITION
@@ -277,15 +277,11 @@ def rotation_of(wrist):
 
 
 @inner
-def write_vector(wrist, row, frame, centre, k, v):
-    """Write the rows of centre + rot(k, t) v in a frame of three axes; without k, of v alone."""
-    h = dot(k, v)
-    still = (centre[0] + k[0] * h, centre[1] + k[1] * h, centre[2] + k[2] * h)
-    turned, beside = cross(k, v), across(k, v)
+def write_vector(wrist, row, components):
+    """Write a vector of the Plane, from the row of its x."""
     for i in range(3):
         first = ROWS + 3 * (row + i)
-        wrist[first], wrist[first + 1], wrist[first + 2] = \
-            dot(frame[i], still), dot(frame[i], turned), dot(frame[i], beside)
+        wrist[first], wrist[first + 1], wrist[first + 2] = components[i]
 
 
 @inner
@@ -301,16 +297,16 @@ def write_plane(wrist, R, p):
     first, second = (x, cross(h1, x), h1), (x, y, h2)
     back = negative(apply(R, h6))  # it turns by the searched joint what the goal has fixed
     if wrist[SEARCHED_JOINT] == FOURTH_JOINT:
-        write_vector(wrist, 0, first, p, back, none)
-        write_vector(wrist, 3, first, none, back, apply(R, h6))
-        write_vector(wrist, 6, second, p34, h4, link(wrist, 4))
-        write_vector(wrist, 9, second, none, h4, h5)
+        write_vector(wrist, 0, turning(first, p, back, none))
+        write_vector(wrist, 3, turning(first, none, back, apply(R, h6)))
+        write_vector(wrist, 6, turning(second, p34, h4, link(wrist, 4)))
+        write_vector(wrist, 9, turning(second, none, h4, h5))
         constant = dot(h5, h6)
     else:
-        write_vector(wrist, 0, first, p, back, negative(apply(R, link(wrist, 5))))
-        write_vector(wrist, 3, first, none, back, apply(R, h5))
-        write_vector(wrist, 6, second, p34, h6, none)
-        write_vector(wrist, 9, second, h4, h6, none)
+        write_vector(wrist, 0, turning(first, p, back, negative(apply(R, link(wrist, 5)))))
+        write_vector(wrist, 3, turning(first, none, back, apply(R, h5)))
+        write_vector(wrist, 6, turning(second, p34, h6, none))
+        write_vector(wrist, 9, turning(second, h4, h6, none))
         constant = dot(h4, h5)
     m = NUMBERS
     wrist[m], wrist[m + 1], wrist[m + 2], wrist[m + 3] = dot(x, p12), dot(y, p12), dot(x, p23), \

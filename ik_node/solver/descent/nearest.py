@@ -119,31 +119,48 @@ def slide_step(q, seed, joints, damping, work):
     A joint that would pass a limit is put on it, and the step is solved again for the others.
     The columns of J and the error e are given; returns whether there is a step.
     """
-    columns, A, e, y, dq, active = work.columns, work.A, work.e, work.y, work.dq, work.active
-    lower, upper, wish = joints.lower, joints.upper, work.bent
-    n = q.shape[0]
-    for k in range(n):
-        active[k] = lower[k] < upper[k]
-        wish[k] = min(max(seed[k], lower[k]), upper[k]) - q[k]
-        dq[k] = 0.0
-    for _ in range(n + 1):
-        gram(columns, active, damping, A)
+    columns, e, y, dq, active = work.columns, work.e, work.y, work.dq, work.active
+    begin_step(q, seed, joints, work)
+    for _ in range(q.shape[0] + 1):
         for i in range(6):
             y[i] = e[i]
-        for k in range(n):
-            motion = wish[k] if active[k] else dq[k]
+        for k in range(q.shape[0]):
+            motion = work.bent[k] if active[k] else dq[k]
             for i in range(6):
                 y[i] -= columns[k, i] * motion
-        if not cholesky_solve(A, y):
+        if not step_beside(damping, work):
             return False
-        for k in range(n):
-            if active[k]:
-                s = wish[k]
-                for i in range(6):
-                    s += columns[k, i] * y[i]
-                dq[k] = s
-        if not held_at_limits(q, lower, upper, dq, active):
+        if not held_at_limits(q, joints.lower, joints.upper, dq, active):
             break
+    return True
+
+
+@small
+def begin_step(q, seed, joints, work):
+    """Write the way to the seed inside the limits, (n,), to `work.bent`; activate the joints."""
+    lower, upper = joints.lower, joints.upper
+    for k in range(q.shape[0]):
+        work.active[k], work.dq[k] = lower[k] < upper[k], 0.0
+        work.bent[k] = min(max(seed[k], lower[k]), upper[k]) - q[k]
+
+
+@small
+def step_beside(damping, work):
+    """
+    Write the active joints' way to the seed and the least motion that moves the tip by `work.y`.
+
+    ``dq = d + J^T (J J^T + damping I)^-1 y``; returns whether there is such a step.
+    """
+    columns, y, active = work.columns, work.y, work.active
+    gram(columns, active, damping, work.A)
+    if not cholesky_solve(work.A, y):
+        return False
+    for k in range(active.shape[0]):
+        if active[k]:
+            s = work.bent[k]
+            for i in range(6):
+                s += columns[k, i] * y[i]
+            work.dq[k] = s
     return True
 
 
@@ -227,34 +244,24 @@ def pull_along(q, seed, joints, work):
     Joints at a limit stay if they would pass it.  The columns of J are given; returns whether
     there is such a part.
     """
-    columns, A, y, dq, active = work.columns, work.A, work.y, work.dq, work.active
-    lower, upper, wish = joints.lower, joints.upper, work.bent
-    n = q.shape[0]
-    for k in range(n):
-        active[k] = lower[k] < upper[k]
-        wish[k] = min(max(seed[k], lower[k]), upper[k]) - q[k]
-        dq[k] = 0.0
-    for _ in range(n + 1):
-        gram(columns, active, DAMPING_FLOOR_M2, A)
+    columns, y, dq, active = work.columns, work.y, work.dq, work.active
+    begin_step(q, seed, joints, work)
+    for _ in range(q.shape[0] + 1):
         for i in range(6):
             y[i] = 0.0
-        for k in range(n):
+        for k in range(q.shape[0]):
             if active[k]:
                 for i in range(6):
-                    y[i] -= columns[k, i] * wish[k]
-        if not cholesky_solve(A, y):
+                    y[i] -= columns[k, i] * work.bent[k]
+        if not step_beside(DAMPING_FLOOR_M2, work):
             return False
         held = False
-        for k in range(n):
-            if active[k]:
-                s = wish[k]
-                for i in range(6):
-                    s += columns[k, i] * y[i]
-                dq[k] = s
-                if (q[k] <= lower[k] and s < 0.0) or (q[k] >= upper[k] and s > 0.0):
-                    active[k], dq[k], held = False, 0.0, True
+        for k in range(q.shape[0]):
+            if active[k] and ((q[k] <= joints.lower[k] and dq[k] < 0.0)
+                              or (q[k] >= joints.upper[k] and dq[k] > 0.0)):
+                active[k], dq[k], held = False, 0.0, True
         if not held:
-            return True
+            break
     return True
 
 
