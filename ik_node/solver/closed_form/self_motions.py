@@ -11,11 +11,11 @@ the nearest one (:func:`ik_node.solver.descent.nearest.approach`).
 
 from __future__ import annotations
 
-from math import pi
+from math import pi, sqrt
 
 import numpy as np
 
-from ik_node.kinematics.kernels import allocating, compiled, copy, inner
+from ik_node.kinematics.kernels import allocating, compiled, copy, inner, joint_frames
 from ik_node.solver.closed_form.seven_axes import (
     BRANCHES,
     FROM_TIP,
@@ -30,15 +30,17 @@ from ik_node.solver.descent.layout import (
     goal_workspace,
     joint_rows,
     JOINT_VALUES,
+    METRES_PER_RADIAN,
     POSE_SIZE,
     ProblemArrays,
     SOLVED_FLAG,
     workspace,
 )
 from ik_node.solver.descent.nearest import approach, slide, squared, write_answer
-from ik_node.solver.descent.residual import fill_goal
+from ik_node.solver.descent.residual import fill_goal, residual
 
 VALUES = 96            # of the seventh joint, over a turn at most
+MAX_SEED_ERROR_M = 1.0  # weighted distance of the tip at the seed, to approach from there
 MAX_STARTS = 16
 INSIDE = 1e-3          # rad beyond the limits, or beyond where a branch ends, that count as inside
 MAX_EXCESS = 0.25      # rad beyond them, from where an arm may still come inside
@@ -93,9 +95,8 @@ def nearest_row(table, joints, settings, form, row):
     """
     Move to the posture nearest to the seed; the goal is an exact pose.
 
-    From the seed, if the goal is near it, and the answer too: farther away another posture may be
-    nearer.  Then of an arm with a form over all self-motions; and, if the row has an answer, from
-    that instead of the seed.
+    From the seed, or, if the row has an answer, from that.  Of an arm with a form then over all
+    self-motions, unless the posture is near the seed: farther away another one may be nearer.
 
     Parameters
     ----------
@@ -119,23 +120,43 @@ def nearest_row(table, joints, settings, form, row):
     q = goal_work.q
     pose, seed, answer = row[:POSE_SIZE], row[POSE_SIZE:POSE_SIZE + n], row[POSE_SIZE + n:]
     fill_goal(pose, settings[BOX_WIDTHS:], goal_work.goal)
+    best, searched = np.inf, form.shape[0] > 0
     if answer[SOLVED_FLAG] == 1.0:
         copy(answer[JOINT_VALUES:], q)
-        end, best = approach(table, rows, settings, goal_work, seed, work), \
-            squared(answer[JOINT_VALUES:], seed)
+        best = squared(q, seed)
+    else:
+        copy_inside(rows, seed, q)
+        end = slide(table, rows, settings, goal_work, seed, work)
+        if end.solved and farthest(q, seed) <= NEAR_JUMP:
+            write_answer(end, q, answer)
+            return True
+        if not searched:
+            return False
+        copy_inside(rows, seed, q)
+    if best < np.inf or error_at(table, settings, goal_work, work) < MAX_SEED_ERROR_M:
+        end = approach(table, rows, settings, goal_work, seed, work)
         if end.solved and squared(q, seed) < best:
             best = squared(q, seed)
             write_answer(end, q, answer)
-        if form.shape[0] > 0:
-            search(arrays, row, best, goal_work, work)
-        return True
-    for k in range(n):
-        q[k] = min(max(seed[k], rows.lower[k]), rows.upper[k])
-    end = slide(table, rows, settings, goal_work, seed, work)
-    if end.solved and farthest(q, seed) <= NEAR_JUMP:
-        write_answer(end, q, answer)
-        return True
-    return form.shape[0] > 0 and search(arrays, row, np.inf, goal_work, work)
+    if searched:
+        best = search(arrays, row, best, goal_work, work)
+    return best < np.inf
+
+
+@inner
+def copy_inside(joints, posture, q):
+    """Write a posture into another one, (n,), inside the limits."""
+    for k in range(q.shape[0]):
+        q[k] = min(max(posture[k], joints.lower[k]), joints.upper[k])
+
+
+@inner
+def error_at(table, settings, goal_work, work):
+    """Return the weighted distance (m) of the tip at `goal_work.q` from the goal."""
+    length = settings[METRES_PER_RADIAN]
+    joint_frames(table, goal_work.q, work.frames)
+    position, angle = residual(goal_work.goal, work.frames[-1], length, work.e, work.D)
+    return sqrt(position * position + length * length * angle * angle)
 
 
 @allocating
@@ -143,7 +164,7 @@ def search(arrays, row, best, goal_work, work):
     """
     Write the posture that is nearest over all self-motions, if it is nearer than `best`.
 
-    The form is in place of the postures.  Returns whether there is an answer.
+    The form is in place of the postures.  Returns the least square.
     """
     joints, form, q = joint_rows(arrays.joints), arrays.postures, goal_work.q
     pose, seed, answer = row[:POSE_SIZE], row[POSE_SIZE:POSE_SIZE + 7], row[POSE_SIZE + 7:]
@@ -159,12 +180,13 @@ def search(arrays, row, best, goal_work, work):
         value, branch = starts[k, 1], starts[k, 2]
         starts[k, 0] = np.inf
         take_posture(form, rows, six, begin + step * value, int(branch), q)
+        copy_inside(joints, q, q)  # rounding may have put it beyond a limit
         end = approach(arrays.table, joints, arrays.settings, goal_work, seed, work)
         square = squared(q, seed)
         if end.solved and square < best:
             best = square
             write_answer(end, q, answer)
-    return best < np.inf
+    return best
 
 
 @inner
