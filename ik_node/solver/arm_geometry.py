@@ -98,8 +98,8 @@ def _numbers_of_six(axes: np.ndarray, points: np.ndarray, parallel: bool) -> lis
         y = np.cross(axes[b], axes[a])
         sine = float(np.linalg.norm(y))
         y /= sine
-        return (*(np.array([np.cross(y, axes[k]), y, axes[k]]) for k in (a, b)),
-                float(axes[a] @ axes[b]), sine)
+        return (np.array([np.cross(y, axes[a]), y, axes[a]]),
+                np.array([np.cross(y, axes[b]), y, axes[b]]), float(axes[a] @ axes[b]), sine)
     first, second, *upper = frames(0, 1)
     fourth, fifth, *middle = frames(3, 4)
     last, other, *lower = frames(5, 4)

@@ -5,8 +5,8 @@ Compiled equation of an arm with an offset wrist, at positions of the joint that
 
 If that joint of the wrist is given, there are four ways to place the wrist, and each leaves one
 equation.  Where axes 2 and 3 are parallel, all is seen in the plane across them, vectors of which
-are multiplied as complex numbers; this takes a tenth of the time of the subproblems, by which it
-is done where axes 1 and 2 meet.
+are multiplied as complex numbers: with scans that make no calls, a search takes 5 us instead of
+22.  Where axes 1 and 2 meet it is evaluated by the subproblems.
 """
 
 from __future__ import annotations
