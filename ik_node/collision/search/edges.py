@@ -23,6 +23,7 @@ from ik_node.collision.distances.check import (
     block_distance,
     check_work,
     CheckWork,
+    pair_distance,
     paired,
     Pairs,
     place_parts,
@@ -37,6 +38,9 @@ MAX_WAITING_INTERVALS = 2048  # an edge that needs more counts as blocked
 COARSE_INTERVAL_M = 0.12      # of motion, at which the check of an edge begins
 SCATTER_STRIDE = 7            # of intervals in the order in which they are looked at
 EDGE_DOUBT_M = 2.5e-4         # a distance this little above the least counts as too near
+KEPT_HITS = 8                 # pairs that blocked edges before, which are looked at first
+HIT_SHARES = 1.0, 0.5         # of an edge, where they are
+NO_PAIR = -1
 
 
 class EdgeCheck(NamedTuple):
@@ -58,6 +62,7 @@ class EdgeCheck(NamedTuple):
     # edge, and how many of the near blocks are not proved to be apart there
     waiting: np.ndarray
     q: np.ndarray  # (n,)
+    hits: np.ndarray  # (KEPT_HITS,) int, the pairs that blocked edges, the last one first; NO_PAIR
     work: CheckWork
 
 
@@ -97,12 +102,19 @@ def _edge_check(pairs: Pairs, least: np.ndarray, lower: np.ndarray,
         pairs, least, np.maximum(margins, 0.0), EDGE_DOUBT_M, np.array(lower, dtype=float),
         np.array(upper, dtype=float), np.empty((2, n)),
         np.empty(len(pairs.blocks), dtype=np.int64), np.empty((MAX_WAITING_INTERVALS, 3)),
-        np.empty(n), check_work(pairs))
+        np.empty(n), np.full(KEPT_HITS, NO_PAIR), check_work(pairs))
 
 
 @inner
 def edge_free(edge, q0, q1):
     """Return whether the straight line in joint space from q0 to q1 (n,) is proved to be free."""
+    # Most edges of a search are blocked, and most of them by what blocked others: this look takes
+    # XX of the time.
+    for i in range(len(HIT_SHARES)):
+        point_on(edge, q0, q1, HIT_SHARES[i])
+        place_parts(edge.check, edge.q, edge.work)
+        if is_hit(edge):
+            return False
     near, rate = near_blocks(edge, q0, q1)
     waiting = edge.waiting
     # First coarse intervals all over the edge, in scattered order: a collision is found early.
@@ -120,9 +132,10 @@ def edge_free(edge, q0, q1):
         for i in range(q0.shape[0]):
             edge.motion[0, i] = half * (q1[i] - q0[i])
             edge.motion[1, i] = abs(edge.motion[0, i])
-        undecided, _ = undecided_blocks(edge.check, edge.motion, edge.margins, edge.least,
+        undecided, k = undecided_blocks(edge.check, edge.motion, edge.margins, edge.least,
                                         edge.near[:candidates], edge.doubt, edge.work)
         if undecided < 0:
+            keep_hit(edge.hits, k)
             return False
         if undecided == 0:
             continue
@@ -136,17 +149,41 @@ def edge_free(edge, q0, q1):
 
 
 @inner
+def is_hit(edge):
+    """Return whether a pair that blocked an edge before is too near, after `place_parts`."""
+    for i in range(KEPT_HITS):
+        k = edge.hits[i]
+        if k == NO_PAIR:
+            return False
+        if edge.least[k] >= 0.0 and pair_distance(edge.check, k, edge.least[k], edge.least[k],
+                                                  edge.work) <= edge.least[k]:
+            keep_hit(edge.hits, k)
+            return True
+    return False
+
+
+@inner
+def keep_hit(hits, k):
+    """Write pair k in front of the others."""
+    i = 0
+    while i < KEPT_HITS - 1 and hits[i] != k:
+        i += 1
+    while i > 0:
+        hits[i] = hits[i - 1]
+        i -= 1
+    hits[0] = k
+
+
+@inner
 def near_blocks(edge, q0, q1):
     """
-    Write the blocks that are not apart on the whole edge.
+    Write the blocks that are not apart on the whole edge, after `place_parts` in its middle.
 
     Returns how many there are, and how far (m) their groups move at most.
     """
     check, deviation = edge.check, edge.motion[1]
     for i in range(q0.shape[0]):
         deviation[i] = 0.5 * abs(q1[i] - q0[i])
-    point_on(edge, q0, q1, 0.5)
-    place_parts(check, edge.q, edge.work)
     near, most = 0, 0.0
     for block in range(check.blocks.shape[0]):
         a, b = check.blocks[block, 0], check.blocks[block, 1]

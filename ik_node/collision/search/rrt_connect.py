@@ -23,7 +23,7 @@ BLOCKED_NODE_RADIUS = 4.0   # within which a node is extended after it was block
 MIN_NODE_RADIUS = 1.0
 MAX_REJECTED = 100           # samples in sequence that are outside; the next one counts in part
 RADIUS_CHANGE = 1e-4        # share by which a radius falls or grows at each extension
-FIRST_TREE_ROOM = 20_000     # nodes; twice as many when one of the trees is full
+FIRST_TREE_ROOM = 1000       # nodes; twice as many when one of the trees is full
 FROM_START, FROM_GOAL = 0, 1  # which tree
 ROOT_NODE = -1              # parent of the first nodes
 
