@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Paths among obstacles: each connection is free, judged by dense samples and by coal."""
 
+from cached_kernels import compiled
 from geometry_oracle import bodies_of, model_of, Oracle
 from nightly import samples
 import numpy as np
@@ -11,7 +12,10 @@ import robots
 from ik_node.collision.distances.certificate import certify_edge
 from ik_node.collision.scene.scene import Scene
 from ik_node.collision.search import path_search, rrt_connect
+from ik_node.collision.search.edges import edge_check, unchecked_edges
 from ik_node.collision.search.path_search import find_path, SearchLimits
+from ik_node.collision.search.slides import slide, SLIDE_STEP_M, SLIDE_STEPS
+from ik_node.kinematics.arm import forward_kinematics
 
 MARGIN_M = 0.005
 SAMPLES = 80
@@ -207,3 +211,39 @@ def test_from_a_start_that_is_near_something(room):
                      limits=SearchLimits(iterations=2000))
     assert path is not None
     assert all(certify_edge(model, a, b) is None for a, b in zip(path[:-1], path[1:]))
+
+
+@compiled
+def slid(edge, direction, path, columns):
+    """Return how many steps of a slide are free."""
+    return slide(edge, direction, path, columns)
+
+
+@pytest.mark.parametrize('name, home', [
+    ('six_axis_arm', (0.3, 0.6, 0.6, 0.4, -1.2, 0.2)), ('ur5', (0.2, -1.2, 1.8, -0.9, 1.3, 0.3)),
+    ('panda', (0.2, -0.5, 0.3, -2.0, 0.2, 1.7, 0.8))])
+def test_a_slide_moves_the_tip_on_and_turns_it_little(name, home):
+    """Along the direction by half of a step or more at first, and on to the limit of a joint."""
+    chain, path = robots.chain(name), np.zeros((SLIDE_STEPS + 1, len(home)))
+    edge, columns, taken = unchecked_edges(chain, *limits(name)), np.empty((len(home), 6)), 0
+    for direction in np.vstack([np.eye(3), -np.eye(3)]):
+        path[0] = home
+        steps = slid(edge, np.append(direction, 0.0), path, columns)
+        taken += steps
+        before, after = (forward_kinematics(chain, q) for q in path[:2])
+        assert (after[:3, 3] - before[:3, 3]) @ direction > 0.5 * SLIDE_STEP_M
+        assert np.linalg.norm(after[:3, :3] - before[:3, :3]) < 0.2
+    assert taken >= 12
+
+
+def test_a_slide_ends_before_an_obstacle():
+    """What it has come to is free."""
+    home = np.array((0.2, -0.5, 0.3, -2.0, 0.2, 1.7, 0.8))
+    tip = forward_kinematics(robots.chain('panda'), home)[:3, 3]
+    model = model_among('panda', [((0.5, 0.5, 0.02), tip - [0.0, 0.0, 0.25])])
+    edge = edge_check(model, home, home[None], *limits('panda'), MARGIN_M)
+    path = np.tile(home, (SLIDE_STEPS + 1, 1))
+    steps = slid(edge, np.array([0.0, 0.0, -1.0, 0.0]), path, np.empty((7, 6)))
+    assert 1 <= steps < SLIDE_STEPS
+    assert all(certify_edge(model, *ends) is None for ends in zip(path[:steps], path[1:]))
+    assert certify_edge(model, *path[steps:steps + 2]) is not None

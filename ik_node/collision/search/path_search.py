@@ -147,7 +147,7 @@ def distance(a, b):
     return sqrt(square)
 
 
-BLOCK_ITERATIONS = 250        # between two questions whether to go on
+BLOCK_ITERATIONS = 1000       # between two questions whether to go on
 MAX_CHORDS = 100              # that are tried to shorten a path
 TURN_ROOM_RAD = np.pi         # that a joint without limits may turn beyond start and goals
 
