@@ -35,6 +35,7 @@ from ik_node.collision.distances.check import (
 )
 from ik_node.collision.distances.model import CollisionModel, NEAR_LINKS_HINT
 from ik_node.collision.distances.sweeps import (
+    approach,
     most_of_block,
     relative_sweep,
     shift,
@@ -44,7 +45,8 @@ from ik_node.collision.distances.sweeps import (
 from ik_node.kinematics.kernels import compiled, inner, small
 
 FIRST_INTERVAL_S = 0.1        # longest interval that is looked at first
-WINDOW_SEGMENTS = 8           # whose blocks are looked at together before
+WINDOW_S = 0.1                # of segments, which are looked at together before
+WIDE_WINDOW = 32              # segments, whose blocks are looked at by their balls before
 MAX_INTERVALS = 64            # that wait to be looked at; halving needs one for each level
 CONTACT_TIME_S = 1e-3         # to within which the first contact is found
 LEAST_DOUBT_M = 2.5e-6        # a distance this little above the least counts as too near
@@ -180,11 +182,13 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
                    else np.inf, bool(model.swept[k]), model.one_carries_other(k))
 
 
-def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray) -> Contact | None:
-    """Prove the straight line in joint space from q0 to q1, (n,); its time runs from 0 to 1."""
+def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray,
+                 allowed: np.ndarray | None = None,
+                 work: CheckWork | None = None) -> Contact | None:
+    """Prove the line in joint space from q0 to q1, (n,), in a time of 1, as :func:`certify`."""
     c = np.zeros((6, 1, len(q0)))
     c[0, 0], c[1, 0] = q0, np.subtract(q1, q0)
-    return certify(model, np.zeros(1), np.ones(1), c)
+    return certify(model, np.zeros(1), np.ones(1), c, allowed, work)
 
 
 @compiled
@@ -221,18 +225,28 @@ def first_contact(check, lengths, c, slack, least, wanted, rises, doubt, near, i
     """
     stack, rows, margins = intervals.stack, intervals.rows, intervals.margins
     q, motion, middle = rows[0], rows[1:3], rows[3]
-    all_blocks = left = near.shape[0]
+    all_blocks = wide = left = near.shape[0]
+    end = 0
     for i in range(all_blocks):
         margins[near[i]] = max(0.0, most_of_block(check, near[i], wanted))
     for segment in range(lengths.shape[0]):
         if rises:
             left = all_blocks  # in a window it would not be seen when the pairs come apart
-        elif segment % WINDOW_SEGMENTS == 0:
-            window_deviations(c, lengths, slack, segment, q, motion, middle)
-            place_parts(check, q, work)
-            left, _ = undecided_blocks(check, motion, margins, least, near, doubt, work)
-            if left < 0:
-                left = all_blocks
+        else:
+            if segment % WIDE_WINDOW == 0:
+                window_deviations(c, lengths, slack, segment, WIDE_WINDOW, q, motion, middle)
+                place_parts(check, q, work)
+                wide = left = blocks_within(check, motion[1], margins, near, work)
+            if segment % WIDE_WINDOW == 0 or segment == end:
+                left, end, length = wide, segment + 1, lengths[segment]
+                while end < lengths.shape[0] and length + lengths[end] <= WINDOW_S:
+                    length, end = length + lengths[end], end + 1
+                if left > 0 and end > segment + 1:
+                    window_deviations(c, lengths, slack, segment, end - segment, q, motion, middle)
+                    place_parts(check, q, work)
+                    left, _ = undecided_blocks(check, motion, margins, least, near[:wide], doubt,
+                                               work)
+                    left = wide if left < 0 else left
         if left == 0:
             continue
         parts = int(np.ceil(lengths[segment] / FIRST_INTERVAL_S))
@@ -321,6 +335,27 @@ def undecided_blocks(check, motion, margins, least, candidates, doubt, work):
     return undecided, worst
 
 
+@inner
+def blocks_within(check, deviation, margins, candidates, work):
+    """
+    Bring the blocks that are not apart by their balls to the front; return how many there are.
+
+    `deviation` (n,): how far the joints move at most.  In long intervals the distances of single
+    pairs decide little: without them here, and with them in windows of WINDOW_S, the proof takes
+    three quarters of the time (Panda, Fetch) or six tenths (UR5).
+    """
+    near = 0
+    for i in range(candidates.shape[0]):
+        block = candidates[i]
+        a, b = check.blocks[block, 0], check.blocks[block, 1]
+        enough = margins[block] + approach(
+            check, deviation, (check.group_frames[a], check.group_frames[b]), (a, b))
+        if block_distance(check, block, enough, work) <= enough:
+            candidates[i], candidates[near] = candidates[near], block
+            near += 1
+    return near
+
+
 @small
 def block_verdict(check, motion, margin, least, block, doubt, work):
     """Return the verdict on a block of pairs on an interval, and the pair that it is about."""
@@ -357,13 +392,13 @@ def block_verdict(check, motion, margin, least, block, doubt, work):
 
 
 @inner
-def window_deviations(c, lengths, slack, first, q, motion, middle):
+def window_deviations(c, lengths, slack, first, count, q, motion, middle):
     """
-    Write positions amid WINDOW_SEGMENTS segments, and by how much each joint leaves them there.
+    Write positions amid `count` segments, and by how much each joint leaves them there.
 
     `middle` (n,): workspace.
     """
-    last = min(first + WINDOW_SEGMENTS, lengths.shape[0])
+    last = min(first + count, lengths.shape[0])
     positions_at(c, (first + last) // 2, 0.0, q)
     for i in range(q.shape[0]):
         motion[0, i] = motion[1, i] = 0.0  # no straight line is known

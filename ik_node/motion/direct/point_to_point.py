@@ -18,6 +18,7 @@ import numpy as np
 
 from ik_node.base.errors import GoalError, Reason, TrajectoryError
 from ik_node.collision.distances.certificate import certify
+from ik_node.collision.distances.check import CheckWork
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.model.chain import Chain
 from ik_node.motion.direct.ruckig_motion import (
@@ -343,7 +344,7 @@ def _three_steps(knots: list[float], spacing: float) -> list[float]:
 
 
 def require_free(model: CollisionModel | None, trajectory: Trajectory, advice: str = '',
-                 allowed: np.ndarray | None = None) -> None:
+                 allowed: np.ndarray | None = None, work: CheckWork | None = None) -> None:
     """
     Check that a trajectory is proved to keep the margin of a collision model, if there is one.
 
@@ -351,7 +352,7 @@ def require_free(model: CollisionModel | None, trajectory: Trajectory, advice: s
     ----------
     advice : str
         What to do otherwise, for the error.
-    allowed : (K,) array, optional
+    allowed, work : optional
         As for :func:`ik_node.collision.distances.certificate.certify`.
 
     Raises
@@ -361,7 +362,7 @@ def require_free(model: CollisionModel | None, trajectory: Trajectory, advice: s
 
     """
     contact = None if model is None else certify(model, *compiled_segments(trajectory),
-                                                 allowed)
+                                                 allowed, work)
     if contact is not None:
         raise TrajectoryError(
             f'{contact.words} after {contact.time:.2f} s of the motion of '
