@@ -16,8 +16,15 @@ from time import thread_time
 import numpy as np
 
 from ik_node.base.errors import Reason, TrajectoryError
-from ik_node.collision.distances.certificate import certify, certify_edge
+from ik_node.collision.distances.certificate import allowed_distances, certify_edge
+from ik_node.collision.distances.check import check_work
 from ik_node.collision.distances.model import CollisionModel
+from ik_node.collision.search.corners import (
+    CELLS_PER_BLEND,
+    CELLS_PER_EDGE,
+    free_cuts,
+    write_nodes,
+)
 from ik_node.collision.search.path_search import BLOCK_ITERATIONS, find_path, SearchLimits, way_out
 from ik_node.kinematics.kernels import pose_row, tip_poses
 from ik_node.kinematics.tree.kinematic_tree import KinematicTree
@@ -32,12 +39,7 @@ DETOUR_TIME_S = 5.0          # of the processor, for the search
 LIMIT_INSET = 2e-3           # rad or m between waypoints and joint limits
 SEARCH_MARGIN_M = 5e-4       # by which the search keeps more than the margin
 EXIT_ROOM_M = 2e-3           # by which a posture out of a contact keeps more than the margin
-MAX_CUT_SHARE = 0.5          # of an edge that the blend of a corner takes at most
-CUT_FACTOR = 0.5             # from one try of a blend to the next
 BLEND_FACTORS = 1.0, 0.5, 0.25, 0.0  # tried until the trajectory is good; 0 = stops
-MIN_CUT = 0.02               # rad or m; a corner with a shorter blend is a stop
-CELLS_PER_EDGE = 8           # nodes on the straight part of an edge
-CELLS_PER_BLEND = 12
 PREFERRED_GOAL_ITERATIONS = 2000  # of the search, for the first goal alone
 
 
@@ -77,7 +79,10 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
     if len(start.times) or not start.splice.rests:
         ramp = plan_stop(chain.joint_names, start, limits, period)
         q_start = ramp.end
-    contact = certify_edge(model, q_start, q_start)
+    # One workspace: where the directions of pairs were found before, they are found sooner.
+    work = check_work(model.pairs)
+    allowed = allowed_distances(model, q_start, work)
+    contact = certify_edge(model, q_start, q_start, allowed, work)
     if contact is not None:  # as joints beside the arm move
         raise TrajectoryError(f'before the arm moves, {contact.words}', Reason.COLLISION)
     free = goals[model.check_many(goals)]
@@ -87,14 +92,17 @@ def plan_detour(model: CollisionModel, start: StartState, goals: np.ndarray,
     if way is None:
         raise TrajectoryError('no detour was found; go there in several goals, or allow more '
                               'time for the search (motion.detour_time)', Reason.COLLISION)
-    cuts = _free_cuts(model, way)
+    cuts = free_cuts(model, way, np.array([
+        allowed if allowed is model.margins else allowed_distances(model, q, work)
+        for q in way[:-2]]).reshape(-1, len(allowed)), work)
     for factor in BLEND_FACTORS:
         trajectory = _timed(chain, way, factor * cuts, limits, period)
         if ramp is not None:
             trajectory = ramp.followed_by(trajectory)
         try:
             validate(trajectory, limits)
-            require_free(model, trajectory, ' around obstacles')
+            require_free(model, trajectory, ' around obstacles', allowed if ramp is None else None,
+                         work)
             return trajectory
         except TrajectoryError as this:  # blends go beyond the lines by a little
             error = this
@@ -119,6 +127,9 @@ def warm_up(model: CollisionModel, limits: MotionLimits) -> None:
         # These are in collision; free ones do not matter here.
         find_path(model, q, goal[None], chain.lower, chain.upper,
                   limits=SearchLimits(BLOCK_ITERATIONS))
+        way = np.array([q, goal])
+        free_cuts(model, way, np.empty((0, len(model.margins))), check_work(model.pairs))
+        _timed(chain, way, np.empty(0), limits, 0.1)
 
 
 def _waypoints(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
@@ -152,61 +163,13 @@ def _waypoints(model: CollisionModel, q_start: np.ndarray, goals: np.ndarray,
     return np.vstack([q_start, way[k:]])
 
 
-def _free_cuts(model: CollisionModel, way: np.ndarray) -> np.ndarray:
-    """Return how far (rad, or m) before and after each waypoint its blend begins, (k - 2,)."""
-    lengths = np.linalg.norm(np.diff(way, axis=0), axis=1)
-    cuts = MAX_CUT_SHARE * np.minimum(lengths[:-1], lengths[1:])
-    for k, cut in enumerate(cuts):
-        while cut >= MIN_CUT and certify(model, np.zeros(1), np.ones(1),
-                                         _blend(way[k:k + 3], cut)[:, None]) is not None:
-            cut *= CUT_FACTOR
-        cuts[k] = cut if cut >= MIN_CUT else 0.0
-    return cuts
-
-
-def _blend(corner: np.ndarray, cut: float) -> np.ndarray:
-    """
-    Return the curve that rounds a corner (3, n), as a polynomial of 0 to 1, (6, n).
-
-    Its direction turns by 3 t^2 - 2 t^3, so that its first and second derivatives continue those
-    of the lines; it is within the triangle of its ends and the corner.
-    """
-    before, after = np.diff(corner, axis=0)
-    before, after = before / np.linalg.norm(before), after / np.linalg.norm(after)
-    c = np.zeros((6, corner.shape[1]))
-    c[0] = corner[1] - cut * before
-    c[1] = 2.0 * cut * before
-    c[3] = 2.0 * cut * (after - before)
-    c[4] = -cut * (after - before)
-    return c
-
-
 def _timed(chain: JointSpace, way: np.ndarray, cuts: np.ndarray, limits: MotionLimits,
            period: float) -> Trajectory:
     """Return the fastest motion along waypoints (k, n) with blends."""
-    lengths = np.linalg.norm(np.diff(way, axis=0), axis=1)
-    s, q, stops, at = [np.zeros(1)], [way[:1]], [], 0.0
-    around = np.concatenate([[0.0], cuts, [0.0]])
-    for k, length in enumerate(lengths):
-        straight = length - around[k] - around[k + 1]
-        if straight > 1e-9:
-            t = np.arange(1, CELLS_PER_EDGE + 1) / CELLS_PER_EDGE
-            shares = (around[k] + t * straight) / length
-            s.append(at + t * straight)
-            q.append(way[k] + shares[:, None] * (way[k + 1] - way[k]))
-            at += straight
-        if k == len(cuts):
-            break
-        if cuts[k] == 0.0:
-            stops.append(at)
-            continue
-        t = np.arange(1, CELLS_PER_BLEND + 1) / CELLS_PER_BLEND
-        s.append(at + 2.0 * cuts[k] * t)
-        q.append((t[:, None] ** np.arange(6)) @ _blend(way[k:k + 3], cuts[k]))
-        at += 2.0 * cuts[k]
-    q = np.concatenate(q)
-    q[-1] = way[-1]
-    path = JointPath(np.concatenate(s), q, _tip_poses(chain, q), np.array(stops))
+    most, n = 1 + (len(way) - 1) * CELLS_PER_EDGE + len(cuts) * CELLS_PER_BLEND, way.shape[1]
+    s, q, stops = np.empty(most), np.empty((most, n)), np.empty(len(cuts))
+    count, stopped = write_nodes(way, cuts, np.zeros((6, 1, n)), s, q, stops)
+    path = JointPath(s[:count], q[:count], _tip_poses(chain, q[:count]), stops[:stopped])
     return timed_trajectory(path, limits, period, chain.joint_names)[0]
 
 

@@ -173,7 +173,7 @@ def _on_a_curve(chain: Chain, nodes: np.ndarray, limits: MotionLimits,
     path = _curve(chain, marks, nodes, np.full(len(nodes) - 1, MIN_CURVE_CELLS),
                   *_inside(limits, nodes))
     trajectory, coordinates = timed_trajectory(path, limits, period, chain.joint_names)
-    return JointPathPlan(trajectory, _passed(trajectory, coordinates, marks, nodes))
+    return JointPathPlan(trajectory, _passed(trajectory, coordinates(), marks, nodes))
 
 
 # ---- with times -------------------------------------------------------------
@@ -206,7 +206,7 @@ def _at_their_times(chain: Chain, q_start: np.ndarray, way: Waypoints, limits: M
     trajectory = replace(trajectory, start=MotionState.at_rest(q[0]), **{
         name: np.ascontiguousarray(getattr(trajectory, name)[:, :chain.n])
         for name in ('q', 'qd', 'qdd')})
-    return JointPathPlan(trajectory, _passed(trajectory, coordinates, way.times, way.q))
+    return JointPathPlan(trajectory, _passed(trajectory, coordinates(), way.times, way.q))
 
 
 # ---- the curve --------------------------------------------------------------

@@ -178,9 +178,9 @@ def _followed(solver: Solver, q_start: np.ndarray, path: ToolPath, inside: Motio
         stops = path.stops[1:-1]
         joint_path = JointPath(nodes, q, _tips(solver, path, nodes, q, options),
                                stops[stops < nodes[-1] - COORDINATE_SLACK_M])
-        trajectory, coordinates = timed_trajectory(joint_path, limits, scale * options.period,
-                                                   solver.chain.joint_names)
-        _, lengths, c = segments(trajectory)
+        trajectory, coordinates_of = timed_trajectory(
+            joint_path, limits, scale * options.period, solver.chain.joint_names)
+        coordinates, (_, lengths, c) = coordinates_of(), segments(trajectory)
         deviation = tracing.largest_deviation(solver.chain.table, path.table, _box(options), c,
                                               lengths, coordinates)
         # What the tip is off at the solutions cannot be more in between; the rest can.

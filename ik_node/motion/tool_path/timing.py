@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +39,7 @@ class JointPath(NamedTuple):
 
 
 def timed_trajectory(path: JointPath, limits: MotionLimits, period: float,
-                     names: tuple[str, ...]) -> tuple[Trajectory, np.ndarray]:
+                     names: tuple[str, ...]) -> tuple[Trajectory, Callable[[], np.ndarray]]:
     """
     Return the fastest motion through the nodes of a path within the limits.
 
@@ -49,8 +51,9 @@ def timed_trajectory(path: JointPath, limits: MotionLimits, period: float,
     Returns
     -------
     trajectory : Trajectory
-    coordinates : (k, CHECKS_PER_SEGMENT) array
-        Path coordinates where the tip should be, evenly in time between two points.
+    coordinates : callable
+        Returns the path coordinates where the tip should be, evenly in time between two points,
+        (k, CHECKS_PER_SEGMENT).
 
     Raises
     ------
@@ -70,7 +73,7 @@ def timed_trajectory(path: JointPath, limits: MotionLimits, period: float,
     averaging.sample(motion, boxes, spline, times, states)
     states[0, -1] = path.q[-1]
     states[1:, rests] = 0.0
-    coordinates = _check_coordinates(motion, boxes, spline.s, times)
+    coordinates = partial(_check_coordinates, motion, boxes, spline.s, times)
     trajectory = Trajectory(names, MotionState.at_rest(path.q[0]), times, *states)
     _, lengths, c = segments(trajectory)
     # The planned shares of the limits leave room for the quintics; the jerk may use all.
