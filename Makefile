@@ -23,37 +23,28 @@ export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 # The compiled kernels are kept in __pycache__, whatever the caller's environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-usual test-real-time coverage nightly kilted soak lint builds lock fuzz audit docs wheel clean
+.PHONY: demo test coverage nightly kilted soak lint builds lock fuzz audit docs wheel clean
 demo: $(VENV)/.demo
 	@$(BIN)/ik_demo $(if $(KEEP),--keep) $(if $(URDF),--urdf '$(URDF)') $(if $(ROBOT),--robot '$(ROBOT)') \
 	  $(if $(BASE),--base-link '$(BASE)') $(if $(TIP),--tip-link '$(TIP)') \
 	  $(if $(VELOCITY),--velocity $(VELOCITY)) $(if $(MESHES),--mesh-paths $(MESHES)) \
 	  $(foreach parameter,$(PARAMS),-p '$(parameter)') $(if $(XACRO_ARGS),--xacro-args $(XACRO_ARGS))
 
-# The tests by several processes, each in a ROS domain of its own, which wait most of the time.
-# Beside them and first wherever both could run, by fewer processes, those that judge motion in real
-# time, which are printed when they are done.  A selection is run by one process, also what is
-# marked nightly.
+# The tests by several processes, each in a ROS domain of its own, which wait most of the time;
+# then, by fewer, those that judge motion in real time; a selection by one process.  What a selection
+# names is run also if it is marked nightly.
 WORKERS ?= 5
 REAL_TIME_WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest
-SEVERAL := --dist loadfile
 USUAL := $(if $(IK_NODE_TEST_NIGHTLY),,and not nightly)
-TEST_NEEDS := $(VENV)/.test $(BUILD)/messages/.built $(BUILD)/.kernels
-test: $(TEST_NEEDS)
+test: $(VENV)/.test $(BUILD)/messages/.built $(BUILD)/.kernels
 ifdef ARGS
 	@$(PYTEST) $(ARGS)
 else
-	@$(MAKE) --no-print-directory -j 2 test-usual test-real-time
+	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "not real_time $(USUAL)" && \
+	  $(PYTEST) -n $(REAL_TIME_WORKERS) --dist loadfile -m "real_time $(USUAL)" \
+	    $$(grep -l mark.real_time test/ros/test_*.py)
 endif
-
-test-usual: $(TEST_NEEDS)
-	@nice -n 15 $(PYTEST) -n $(WORKERS) $(SEVERAL) -m "not real_time $(USUAL)"
-
-test-real-time: $(TEST_NEEDS)
-	@$(PYTEST) -n $(REAL_TIME_WORKERS) $(SEVERAL) -m "real_time $(USUAL)" \
-	  $$(grep -l mark.real_time test/ros/test_*.py) > $(BUILD)/real_time.log 2>&1; \
-	  status=$$?; cat $(BUILD)/real_time.log; exit $$status
 
 # Messages of ROS packages that are not on PyPI; without a compiler the tests that need them are skipped.
 $(BUILD)/messages/.built: scripts/build_messages.py test/interfaces.yaml $(VENV)/.test
