@@ -26,6 +26,7 @@ from ik_node.motion.tree_motion import (
     split_by_controller,
     tree_limits,
 )
+from ik_node.node.arms.arms_robot import ArmsRobot
 from ik_node.ros.messages.joint_states import JointStates
 
 LIMITS = tree_limits(TREE, 5.0, 50.0)
@@ -109,6 +110,12 @@ def test_a_detour_may_lead_to_another_posture():
     assert_good(trajectory, trajectory.end, among)
     for tip, T in TREE.fk(trajectory.end).items():
         assert np.allclose(T, goals[tip], rtol=0.0, atol=3e-6)
+    # So does the node, and its answer is about that posture.
+    planned, result = ArmsRobot(TREE, solver, LIMITS, None, 4.0).planned(goals, start)
+    assert np.array_equal(planned.end, trajectory.end) and np.array_equal(result.q, planned.end)
+    for tip, T in TREE.fk(planned.end).items():
+        assert result.errors[tip].position == pytest.approx(
+            np.linalg.norm(T[:3, 3] - goals[tip][:3, 3]), abs=1e-11)
 
 
 def test_a_goal_in_a_collision_is_refused_with_both_reasons():

@@ -127,6 +127,9 @@ class ArmsRobot:
         motion = plan_tree_motion(self.tree, q, result.q, self.limits, self.collisions,
                                   self.detour_time,
                                   partial(self.solver.free_postures, goals, q))
+        if not np.array_equal(motion.end, result.q):  # a detour to another posture
+            result = replace(result, q=motion.end,
+                             errors=self.solver.solve(goals, motion.end).errors)
         return PlannedMotion(self.for_controllers(motion, self.limits), result)
 
     def for_controllers(self, trajectory: Trajectory, limits: MotionLimits,

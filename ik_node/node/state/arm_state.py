@@ -32,7 +32,7 @@ from ik_node.motion.trajectory.controller_rules import UpdatePeriodEstimator
 from ik_node.node.robot.collisions import assumed_positions
 from ik_node.node.robot.robot import Robot, RobotSlot
 from ik_node.node.robot.settings import StartOptions
-from ik_node.node.state.clocks import CallbackDelay, TimeJumps, waited_here, waiting_time
+from ik_node.node.state.clocks import CallbackDelay, message_age, TimeJumps, waited_here
 from ik_node.node.state.health_checks import Check
 from ik_node.node.state.team import ALONE, Seat
 from ik_node.ros.messages.conversion import pose_stamped
@@ -106,11 +106,12 @@ class ArmState:
 
     def _on_bytes(self, data: bytes, info: MessageInfo) -> None:
         # Those of several controllers queue up while the node is busy.
-        now = monotonic() - waiting_time(info, self._delay.stood_still())
+        still, waited = self._delay.stood_still(), waited_here(info)
+        now = monotonic() - (message_age(info, still) if still else waited)
         message = self._read(data, now)
         sound = message is not None and self._take(message, now)
         if message is not None:
-            self._note(message, now, waited_here(info))
+            self._note(message, now, waited)
         if not sound:
             self._node.get_logger().warning(
                 f'a message on {self._subscription.topic_name} is left out in whole or part: '

@@ -208,14 +208,9 @@ def message_age(info: MessageInfo, stood_still: float) -> float:
 
 
 def waited_here(info: MessageInfo) -> float:
-    """Return how long (s) ago a message was received; 0 if the middleware does not say."""
+    """Return how long ago (s) a message was received; 0 if the middleware does not say."""
     received = info['received_timestamp']
     return max(1e-9 * (time_ns() - received), 0.0) if received > 0 else 0.0
-
-
-def waiting_time(info: MessageInfo, stood_still: float) -> float:
-    """Return how long ago (s) a message came, or was sent if the process stood still then."""
-    return message_age(info, stood_still) if stood_still else waited_here(info)
 
 
 class StampCheck:
@@ -236,8 +231,9 @@ class StampCheck:
         return message_age(info, self._delay.stood_still())
 
     def waited(self, info: MessageInfo) -> float:
-        """Return :func:`waiting_time` of a message."""
-        return waiting_time(info, self._delay.stood_still())
+        """Return how long ago (s) a message came, or was sent if the process stood still then."""
+        still = self._delay.stood_still()
+        return message_age(info, still) if still else waited_here(info)
 
     def checked(self, message: TimeMessage, max_age: float, info: MessageInfo) -> Time:
         """
