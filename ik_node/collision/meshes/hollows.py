@@ -23,26 +23,47 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ik_node.collision.meshes.mesh_cuts import are_inside, normals_of, parted, Plane, qhull
+from ik_node.collision.meshes.mesh_cuts import (
+    are_inside,
+    normals_of,
+    parted,
+    Plane,
+    qhull,
+    SAME_PLACE_M,
+)
 
 MAX_PARTS = 8
 THICKNESS_M = 3e-3         # of hulls beyond the mesh, that is small enough
 MIN_GAIN = 0.4             # each cut lowers volume times squared thickness by this share
+UNCUT_M = THICKNESS_M / (1.0 - MIN_GAIN) ** 0.5  # below which no cut lowers it by that
 LEAST_GAIN = 0.05          # so that more cuts are tried
 SURFACE_SPACING_M = 1e-3   # of the points that stand for the mesh, as far as they suffice
 SURFACE_POINTS = 3_000, 40_000
 WORKED_TRIANGLES = 5_000   # of a mesh, by which planes are chosen
 COMPARED_TRIANGLES = 600   # of a part, when planes are compared first
+COMPARED_DIRECTIONS = 60   # whose farthest points then stand for all
 COMPARED_POINTS = 100      # of its hull
-HULL_POINTS = 400          # that tell the thickness of the hull of a part
+HULL_POINTS = 800          # that tell the thickness of the hull of a part
+MEASURED_POINTS = 100      # of these, the farthest, whose distances are measured
 CUT_PLACES = 0.2, 0.35, 0.5, 0.65, 0.8  # of the length of a part along an axis
 TRIED_HOLLOWS = 3          # whose planes are tried
 WIDE_SHARE = 0.7           # of the widest, that a hollow has and is away from others
 BEST_PLANES = 5            # planes that are compared again
 NEAREST_POINTS = 6         # of the mesh, whose triangles are looked at
+LEAF_POINTS = 64           # of the tree that finds them: queries take half of what they do by 16
 LEAST_SIDE_SHARE = 1e-3    # of the volume of a part, that each side of a cut has
 INSIDE_M = 1e-9            # beyond a plane, where a point is still on its side
 FLATTEST_CORNER = 1e-3     # determinant of the normals of three planes that have a corner
+
+
+def _spiral(count: int) -> np.ndarray:
+    """Return directions (3, count) that are spread evenly."""
+    z = np.arange(1 - count, count, 2) / count
+    angles = np.arange(count) * np.pi * (3.0 - 5.0 ** 0.5)
+    return np.array([*(1.0 - z * z) ** 0.5 * [np.cos(angles), np.sin(angles)], z])
+
+
+DIRECTIONS = _spiral(COMPARED_DIRECTIONS)
 
 
 class Surface(NamedTuple):
@@ -55,6 +76,13 @@ class Surface(NamedTuple):
     tree: Any              # of the points
     spacing: float
     axes: np.ndarray  # (3, 3), principal axes of the points, as rows
+
+
+class Edges(NamedTuple):
+    """Vertices and edges of triangles, each once; of a half, only these tell its hull."""
+
+    points: np.ndarray  # (v, 3)
+    ends: np.ndarray    # (e, 2) int, both points of each edge
 
 
 @dataclass(eq=False)
@@ -87,7 +115,8 @@ def cut_at_hollows(triangles: np.ndarray) -> list[np.ndarray]:
     surface = surface_of(triangles)
     if surface is None:
         return [triangles]
-    whole = _part(_some(triangles, WORKED_TRIANGLES), (), surface)
+    some = _some(triangles, WORKED_TRIANGLES)
+    whole = Part(some, (), *_thickness(some.reshape(-1, 3), surface, np.inf))
     undecided, count = [whole], 1
     while undecided and count < MAX_PARTS:
         part = undecided.pop(max(range(len(undecided)), key=lambda k: undecided[k].cost))
@@ -130,8 +159,8 @@ def surface_of(triangles: np.ndarray) -> Surface | None:
     count = int(np.clip(area / SURFACE_SPACING_M ** 2, *SURFACE_POINTS))
     points, owners = _sample(triangles, areas, count)
     centred = points - points.mean(axis=0)
-    return Surface(triangles, normals, points, owners, cKDTree(points), (area / count) ** 0.5,
-                   np.linalg.eigh(centred.T @ centred)[1].T)
+    return Surface(triangles, normals, points, owners, cKDTree(points, leafsize=LEAF_POINTS),
+                   (area / count) ** 0.5, np.linalg.eigh(centred.T @ centred)[1].T)
 
 
 def thickness_beyond(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -159,22 +188,57 @@ def thickness_beyond(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, 
 
 def _best_cut(part: Part, surface: Surface) -> list[Part]:
     """Return both sides of the plane that lowers the cost of a part most; none if too little."""
-    if part.thickness <= THICKNESS_M:
+    if part.thickness <= UNCUT_M:
         return []
-    few, compared = _some(part.triangles, COMPARED_TRIANGLES), []
+    some = _edges(_some(part.triangles, COMPARED_TRIANGLES))
+    compared: list[tuple[float, int, Plane, np.ndarray]] = []
     for plane in _planes(part, surface):
-        sides = [_about(half, surface)
-                 for half in _cut(few, plane, _inner_corners(plane, part, surface))]
+        corners = _inner_corners(plane, part, surface)
+        sides = [_about(half, surface) for half in _halves(some, plane, corners)]
         if min(volume for volume, _ in sides) > LEAST_SIDE_SHARE * part.volume:
-            compared.append((sum(cost_of(*side) for side in sides), len(compared), plane))
-    best, least = [], (1.0 - LEAST_GAIN) * part.cost
-    for _, _, plane in sorted(compared, key=lambda each: each[:2])[:BEST_PLANES]:
-        halves = _cut(part.triangles, plane, _inner_corners(plane, part, surface))
-        sides = [_part(half, (*part.cuts, (plane, sign)), surface, part.thickness)
-                 for half, sign in zip(halves, (1.0, -1.0))]
-        if sum(side.cost for side in sides) < least:
-            best, least = sides, sum(side.cost for side in sides)
-    return best
+            compared.append((sum(cost_of(*side) for side in sides), len(compared), plane, corners))
+    edges, best, least = _edges(part.triangles), None, (1.0 - LEAST_GAIN) * part.cost
+    for _, _, plane, corners in sorted(compared, key=lambda each: each[:2])[:BEST_PLANES]:
+        hulls = [_thickness(half, surface, part.thickness)
+                 for half in _halves(edges, plane, corners)]
+        cost = sum(cost_of(*hull[:2]) for hull in hulls)
+        if cost < least:
+            best, least = (plane, corners, hulls), cost
+    if best is None:
+        return []
+    plane, corners, hulls = best
+    return [Part(half, (*part.cuts, (plane, sign)), *hull) for half, sign, hull
+            in zip(_cut(part.triangles, plane, corners), (1.0, -1.0), hulls)]
+
+
+def _edges(triangles: np.ndarray) -> Edges:
+    points, corners = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
+    corners = corners.reshape(-1, 3)
+    ends = np.sort(np.concatenate([corners[:, :2], corners[:, 1:], corners[:, ::2]]), axis=1)
+    first, second = divmod(np.unique(ends[:, 0] * len(points) + ends[:, 1]), len(points))
+    return Edges(points, np.column_stack([first, second])[first != second])
+
+
+def _halves(edges: Edges, plane: Plane, corners: np.ndarray) -> list[np.ndarray]:
+    """
+    Return points whose hulls are those of both sides of a cut, each with the corners.
+
+    A point in the plane is on the sides of its edges: a face there is where the solid is.
+    """
+    normal, place = plane
+    depth = edges.points @ normal - place
+    depths = depth[edges.ends]
+    above, below = (depths > SAME_PLACE_M).any(axis=1), (depths < -SAME_PLACE_M).any(axis=1)
+    a, b = depths[above & below].T[..., None]
+    start, end = edges.points[edges.ends[above & below].T]
+    added = (start + a / (a - b) * (end - start), corners)
+    halves = []
+    for sign, touched in ((1.0, above), (-1.0, below)):
+        on_side = np.zeros(len(depth), dtype=bool)
+        on_side[edges.ends[touched]] = True
+        halves.append(np.concatenate(
+            [edges.points[on_side & (sign * depth > -SAME_PLACE_M)], *added]))
+    return halves
 
 
 def _planes(part: Part, surface: Surface) -> list[Plane]:
@@ -199,20 +263,22 @@ def _planes(part: Part, surface: Surface) -> list[Plane]:
     return planes
 
 
-def _part(triangles: np.ndarray, cuts: tuple[tuple[Plane, float], ...],
-          surface: Surface, widest: float = np.inf) -> Part:
-    volume, points, faces = _hull_of(triangles, HULL_POINTS)
+def _thickness(extent: np.ndarray, surface: Surface,
+               widest: float) -> tuple[float, float, tuple[np.ndarray, ...]]:
+    """Return volume, thickness and hollows of the hull of points (k, 3), see Part."""
+    volume, points, faces = _hull_of(extent, HULL_POINTS)
     if not len(points):
-        return Part(triangles, cuts, 0.0, 0.0, ())
+        return 0.0, 0.0, ()
+    farthest = np.argsort(-_about_beyond(surface, points))[:MEASURED_POINTS]
+    points, faces = points[farthest], faces[farthest]
     beyond = thickness_beyond(surface, points)
     # What is left of a hollow is no wider than the hollow was: the points miss the widest place.
-    return Part(triangles, cuts, volume, min(float(beyond[0].max()), widest),
-                (points, faces, *beyond))
+    return volume, min(float(beyond[0].max()), widest), (points, faces, *beyond)
 
 
-def _hull_of(triangles: np.ndarray, count: int) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return volume of a hull, points (count, 3) on it, and their faces; 0 if it is flat."""
-    hull = qhull(triangles.reshape(-1, 3)) if len(triangles) else None
+def _hull_of(extent: np.ndarray, count: int) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return volume of a hull, points (count, 3) on it, and their faces; none if it is flat."""
+    hull = qhull(extent) if len(extent) else None
     if hull is None:
         return 0.0, np.zeros((0, 3)), np.zeros((0, 3, 3))
     faces = hull.points[hull.simplices]
@@ -220,14 +286,21 @@ def _hull_of(triangles: np.ndarray, count: int) -> tuple[float, np.ndarray, np.n
     return hull.volume, points, faces[owners]
 
 
-def _about(triangles: np.ndarray, surface: Surface) -> tuple[float, float]:
+def _about(extent: np.ndarray, surface: Surface) -> tuple[float, float]:
     """Return volume and thickness of a hull, about and fast."""
-    volume, points, _ = _hull_of(triangles, COMPARED_POINTS)
+    if not len(extent):
+        return 0.0, 0.0
+    farthest = np.unique((extent @ DIRECTIONS).argmax(axis=0))
+    volume, points, _ = _hull_of(extent[farthest], COMPARED_POINTS)
+    return volume, float(_about_beyond(surface, points).max(initial=0.0))
+
+
+def _about_beyond(surface: Surface, points: np.ndarray) -> np.ndarray:
+    """Return how far points (k, 3) are outside of a mesh, 0 inside, about and fast."""
     distances, near = surface.tree.query(points)
     heights = ((points - surface.points[near])
                * surface.normals[surface.owners[near]]).sum(axis=1)
-    beyond = np.where(heights > 0.0, np.maximum(distances - surface.spacing, heights), 0.0)
-    return volume, float(beyond.max(initial=0.0))
+    return np.where(heights > 0.0, np.maximum(distances - surface.spacing, heights), 0.0)
 
 
 def _cut(triangles: np.ndarray, plane: Plane, corners: np.ndarray) -> list[np.ndarray]:
