@@ -17,6 +17,7 @@ import numpy as np
 
 from ik_node.collision.distances.certificate import certify, Contact
 from ik_node.collision.distances.model import CollisionModel
+from ik_node.kinematics.kernels import compiled, inner
 from ik_node.motion.trajectory.sampling import compiled_segments
 from ik_node.motion.trajectory.trajectory import Trajectory
 
@@ -76,13 +77,25 @@ def _place(motion: ArmMotion) -> tuple[np.ndarray, np.ndarray | float]:
     if not isinstance(motion.trajectory, Trajectory):
         return motion.trajectory, motion.room
     _, lengths, c = compiled_segments(motion.trajectory)
-    powers = lengths[:, None] ** np.arange(POWERS)
-    sizes = np.abs(c)
-    off = (sizes[1:] * powers.T[1:, :, None]).sum(axis=0)
-    low, high = (c[0] - off).min(axis=0), (c[0] + off).max(axis=0)
-    speed = (np.arange(1, POWERS)[:, None, None] * sizes[1:]
-             * powers.T[:-1, :, None]).sum(axis=0).max(axis=0)
+    low, high, speed = bounds(lengths, c)
     return 0.5 * (low + high), 0.5 * (high - low) + motion.late * speed + motion.room
+
+
+@compiled
+def bounds(lengths, c):
+    """Return the least and largest position, and the largest speed, (m,) each, of polynomials."""
+    low, high = np.full(c.shape[2], np.inf), np.full(c.shape[2], -np.inf)
+    fastest = np.zeros(c.shape[2])
+    for k in range(c.shape[1]):
+        for joint in range(c.shape[2]):
+            off = speed = 0.0
+            for power in range(POWERS - 1, 0, -1):
+                off = (off + abs(c[power, k, joint])) * lengths[k]
+                speed = speed * lengths[k] + power * abs(c[power, k, joint])
+            low[joint] = min(low[joint], c[0, k, joint] - off)
+            high[joint] = max(high[joint], c[0, k, joint] + off)
+            fastest[joint] = max(fastest[joint], speed)
+    return low, high, fastest
 
 
 def laid_over(n: int, motions: Sequence[ArmMotion]) -> tuple[np.ndarray, ...]:
@@ -115,46 +128,83 @@ def laid_over(n: int, motions: Sequence[ArmMotion]) -> tuple[np.ndarray, ...]:
         slack[:, motion.joints] = motion.room
         if not isinstance(motion.trajectory, Trajectory):
             c[0][:, motion.joints] = motion.trajectory
-    for motion, own_begins, own_lengths, own in moving:
-        time = begins + 0.5 * lengths - motion.begin
-        k = np.clip(np.searchsorted(own_begins, time, 'right') - 1, 0, len(own_begins) - 1)
-        shift = (begins - motion.begin - own_begins[k])[:, None]
-        held = (time < 0.0) | (time > own_begins[-1] + own_lengths[-1])
-        after = time > own_begins[-1]
-        part = _shifted(own[:, k], np.where(held[:, None], 0.0, shift))
-        ends_at = own[:, -1].T @ own_lengths[-1] ** np.arange(POWERS)
-        part[1:, held] = 0.0
-        part[0, held & after] = ends_at
-        part[0, held & ~after] = own[0, 0]
-        c[:, :, motion.joints] = part
-        slack[:, motion.joints] += motion.late * _fastest_around(
-            begins, lengths, _speeds(part, lengths), motion.late)
+    for motion, *own in moving:
+        lay_over(begins, lengths, *own, motion.begin, motion.late, motion.joints, c, slack)
     first = int(np.searchsorted(begins, 0.0))
     return begins[first:], lengths[first:], np.ascontiguousarray(c[:, first:]), slack[first:]
 
 
-def _shifted(c: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """Return polynomials (6, k, m) in the time since `shift` (k, 1) after their begin."""
-    c = c.copy()
+@compiled
+def lay_over(begins, lengths, own_begins, own_lengths, own, begin, late, joints, c, slack):
+    """
+    Write a motion that begins at a time (s) over intervals, none of which it changes in.
+
+    Parameters
+    ----------
+    begins, lengths : (k,) arrays
+        Of the intervals, s.
+    own_begins, own_lengths, own : (o,), (o,), (6, o, m) arrays
+        Of the motion, since it begins.
+    begin, late : float
+        As in :class:`ArmMotion`.
+    joints : (m,) int array
+        Columns of `c` and `slack` that it has.
+    c : (6, k, n) array
+        Polynomials, written.
+    slack : (k, n) array
+        By how much the joints are elsewhere if they are late, added.
+
+    """
+    count, last = begins.shape[0], own_begins.shape[0] - 1
+    speeds = np.empty(count)
+    for m in range(joints.shape[0]):
+        joint, k = joints[m], 0
+        for i in range(count):
+            middle = begins[i] + 0.5 * lengths[i] - begin
+            while k < last and own_begins[k + 1] <= middle:
+                k += 1
+            shift = begins[i] - begin - own_begins[k]
+            if middle < 0.0:
+                shift = 0.0
+            elif middle > own_begins[last] + own_lengths[last]:
+                shift = own_lengths[last]
+            for power in range(POWERS):
+                c[power, i, joint] = own[power, k, m]
+            shift_polynomial(c, i, joint, shift)
+            if middle < 0.0 or middle > own_begins[last] + own_lengths[last]:
+                for power in range(1, POWERS):
+                    c[power, i, joint] = 0.0
+            speeds[i] = largest_speed(c, i, joint, lengths[i])
+        # The largest speed within `late` of each interval.
+        start = 0
+        for i in range(count):
+            while start < count - 1 and begins[start] + lengths[start] <= begins[i] - late:
+                start += 1
+            fastest, near = speeds[start], start + 1
+            while near < count and begins[near] < begins[i] + lengths[i] + late:
+                fastest = max(fastest, speeds[near])
+                near += 1
+            slack[i, joint] += late * fastest
+
+
+@inner
+def shift_polynomial(c, i, joint, shift):
+    """Change the polynomial c[:, i, joint] to be in the time since `shift` after its begin."""
     for end in range(1, POWERS):  # Horner's rule, again and again
-        for k in range(POWERS - 2, end - 2, -1):
-            c[k] += shift * c[k + 1]
-    return c
+        for power in range(POWERS - 2, end - 2, -1):
+            c[power, i, joint] += shift * c[power + 1, i, joint]
 
 
-def _speeds(c: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return a bound of the speed (k, m) on each interval, by the derivatives in its middle."""
-    half = 0.5 * lengths[:, None]
-    middle = _shifted(c, half)
-    return sum((k * np.abs(middle[k]) * half ** (k - 1) for k in range(2, POWERS)),
-               np.abs(middle[1]))
-
-
-def _fastest_around(begins: np.ndarray, lengths: np.ndarray, speeds: np.ndarray,
-                    late: float) -> np.ndarray:
-    """Return the largest speed (k, m) within `late` (s) of each interval."""
-    first = np.minimum(np.searchsorted(begins + lengths, begins - late, 'right'), len(begins) - 1)
-    last = np.maximum(np.searchsorted(begins, begins + lengths + late, 'left'), first + 1)
-    # The maxima of rows from first to before last; there has to be a row after the last.
-    rows = np.vstack([speeds, speeds[-1:]])
-    return np.maximum.reduceat(rows, np.column_stack([first, last]).ravel())[::2]
+@inner
+def largest_speed(c, i, joint, length):
+    """Return a bound of the speed on an interval, by the derivatives in its middle."""
+    half, speed = 0.5 * length, 0.0
+    for power in range(POWERS - 1, 0, -1):
+        derivative = 0.0  # of that order in the middle, by its factorial
+        for each in range(POWERS - 1, power - 1, -1):
+            binomial = 1.0
+            for step in range(power):
+                binomial *= (each - step) / (step + 1.0)
+            derivative = derivative * half + binomial * c[each, i, joint]
+        speed = speed * half + power * abs(derivative)
+    return speed

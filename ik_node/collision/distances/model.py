@@ -60,6 +60,7 @@ OTHER_SAMPLES = 4           # of where joints beside the arm are, for links that
 CONTACT_SHARE = 0.5         # of these, in which a pair of links is in contact that is left out
 FAR_ENOUGH_M = 0.05         # beyond it the distance of two links does not matter
 MAX_DEPTHS = 32             # pairs whose depth is computed: in about 5 ms
+ASKED_M = 0.1               # farther is rarely asked of one pair
 NONE_FREE = np.empty(0, dtype=bool)  # of no posture it is asked whether it is free
 USED_DISTANCE_SHARE = 0.5   # of the usual distance of two links that they must keep at most
 NEAR_LINKS_HINT = (' (if they pass each other so by design, leave out the pair by an SRDF, '
@@ -471,7 +472,8 @@ class CollisionModel:
 
     def distance_of(self, k: int, q: np.ndarray) -> float:
         """Return the distance (m) of pair k at q (n,)."""
-        return float(self.distances(q)[k])
+        near = float(self.distances(q, ASKED_M)[k])  # a third of the time of all distances
+        return near if near <= ASKED_M else float(self.distances(q)[k])
 
     def tool_is_free(self, q: np.ndarray) -> bool:
         """
