@@ -43,7 +43,7 @@ from ik_node.ros.messages.kept_goals import kept_goal, KeptGoal
 from ik_node.ros.messages.motion_primitives import tool_poses
 from ik_node.ros.messages.status_messages import home_number, stamp_text, values_of
 from ik_node.ros.middleware.clocks import nanoseconds_of
-from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, LATCHED_QOS
+from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, LATCHED_QOS, STATES_QOS
 from ik_node.ros.state_recorder import StateRecorder
 
 if TYPE_CHECKING:
@@ -759,7 +759,7 @@ class Arm(GoalMethods[GoalHandle]):
                     connection.node, self.name, 'sensor_msgs/msg/JointState',
                     ('goal_joints', 'goal_named'), 'joint_states')
                 connection.node.create_subscription(JointState, self._states_topic,
-                                                    self._on_state, BEST_EFFORT_QOS)
+                                                    self._on_state, STATES_QOS)
         positions = self._states.positions
         try:
             self._await(lambda: all(name in positions for name in names) if names else positions,

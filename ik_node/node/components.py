@@ -61,7 +61,6 @@ from ik_node.ros.description import Description
 from ik_node.ros.messages.status_messages import GoalState, home_text
 from ik_node.ros.middleware.clocks import request_origin
 from ik_node.ros.middleware.process import forget_garbage
-from ik_node.ros.middleware.qos import BEST_EFFORT_QOS, STATES_QOS
 from ik_node.ros.parameters.node_parameters import other_than_default
 from ik_node.ros.parameters.tables import IK_NODE
 from ik_node.solver.goal import Goal
@@ -110,8 +109,7 @@ class Components:
         self._clock_jumps = TimeJumps(node)
         delay = CallbackDelay(node, self._clock_jumps.sample)
         stamps = StampCheck(node, delay, self._clock_jumps)
-        self._arm = ArmState(node, slot, options, delay, self._clock_jumps,
-                             STATES_QOS if seat.name else BEST_EFFORT_QOS)
+        self._arm = ArmState(node, slot, options, delay, self._clock_jumps)
         others = OtherJoints(node, self._arm.joints, options.collision_other_joints, seat)
         # Goals, from arrival to answer.
         display = Display(node, slot, self._arm, prefix)

@@ -36,7 +36,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
+from ik_node.ros.middleware.qos import STATES_QOS
 
 FIRST_TEST_DOMAIN, LAST_TEST_DOMAIN = 1, 101
 FIRST_UDP_PORT, UDP_PORTS_PER_DOMAIN = 7400, 250  # of domain 0; DDSI-RTPS 2.5, 9.6.2.3
@@ -88,7 +88,7 @@ class SimulatedArm:
         self._sender = self._node.create_publisher(JointTrajectory, 'joint_trajectory', 10)
         self._node.create_subscription(JointTrajectory, 'joint_trajectory',
                                        self.trajectories.append, 100)
-        self._node.create_subscription(JointState, 'joint_states', self._take, BEST_EFFORT_QOS)
+        self._node.create_subscription(JointState, 'joint_states', self._take, STATES_QOS)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._listen, 10)
         self._setter = self._node.create_client(SetParametersAtomically,
                                                 'sim_controller/set_parameters_atomically')

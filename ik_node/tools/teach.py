@@ -24,7 +24,7 @@ from ik_node.base.text import printable, quote
 from ik_node.motion.joint_path.taught_path import TaughtPath
 from ik_node.ros.middleware.handshake import wait_for
 from ik_node.ros.middleware.process import leave
-from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
+from ik_node.ros.middleware.qos import STATES_QOS
 from ik_node.ros.state_recorder import LONG_GAP_S, StateRecorder
 from ik_node.tools.arguments.teach import parse
 
@@ -42,7 +42,7 @@ class Listener:
         self.topic = node.resolve_topic_name(options.topic)
         self.recorder = StateRecorder(options.joints)
         self._known: list[str] = options.joints
-        node.create_subscription(JointState, options.topic, self._on_state, BEST_EFFORT_QOS)
+        node.create_subscription(JointState, options.topic, self._on_state, STATES_QOS)
 
     def _on_state(self, message: JointState) -> None:
         self.recorder.take(message, monotonic())

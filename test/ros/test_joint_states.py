@@ -278,6 +278,20 @@ def test_a_joint_without_a_position(alone):
     assert 'castor' not in alone.node.output
 
 
+@pytest.mark.fault('joint states', 'two publish at the same moment, each of other joints',
+                   'both are taken')
+def test_two_publish_at_the_same_moment(alone):
+    """What comes right before others, as of a gripper, is not replaced by these."""
+    told, heard = [], len(alone.tip_poses)
+    tell(alone, lambda: told.append(True) or READY[:2], names=NAMES[:2])
+    for _ in range(10):  # no time to take one before the next comes
+        tell(alone, READY[2:], names=NAMES[2:])
+    alone.spin_for(2.0)
+    # Each that has the first joint makes a pose, at half of their rate at most.
+    assert len(alone.tip_poses) - heard > 0.3 * len(told)
+    begins_at(alone, READY)
+
+
 @pytest.mark.fault('joint states', 'half of the joints stop coming',
                    'goals are refused with a joint of them and its age')
 @pytest.mark.fault('joint states', 'they stop arriving',

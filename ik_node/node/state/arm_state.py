@@ -13,7 +13,6 @@ from typing import NamedTuple
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from ik_node.base.errors import Reason, StateError
@@ -38,7 +37,7 @@ from ik_node.node.state.team import ALONE, Seat
 from ik_node.ros.messages.conversion import pose_stamped
 from ik_node.ros.messages.joint_states import JointStates, read_joint_state
 from ik_node.ros.middleware.clocks import both_clocks, MessageInfo, nanoseconds_of, seconds_of
-from ik_node.ros.middleware.qos import BEST_EFFORT_QOS
+from ik_node.ros.middleware.qos import STATES_QOS
 
 CLOCK_TOLERANCE_S = 0.1  # joint states that take longer do not show that the clocks agree
 MAX_DELIVERY_S = 0.25  # largest delivery time that is assumed
@@ -78,14 +77,11 @@ class ArmState:
     ----------
     options : StartOptions
         tip_pose_rate and frame_prefix.
-    qos : QoSProfile
-        Of the joint states.
 
     """
 
     def __init__(self, node: Node, robot_slot: RobotSlot, options: StartOptions,
-                 delay: CallbackDelay, clock_jumps: TimeJumps,
-                 qos: QoSProfile = BEST_EFFORT_QOS) -> None:
+                 delay: CallbackDelay, clock_jumps: TimeJumps) -> None:
         self._node = node
         self._robot_slot = robot_slot
         self._delay = delay
@@ -102,7 +98,7 @@ class ArmState:
         self._leap_time = -np.inf
         self._tip_poses = node.create_publisher(PoseStamped, '~/tip_pose', 10)
         self._subscription = node.create_subscription(
-            JointState, 'joint_states', self._on_bytes, qos, raw=True)
+            JointState, 'joint_states', self._on_bytes, STATES_QOS, raw=True)
 
     def _on_bytes(self, data: bytes, info: MessageInfo) -> None:
         # Those of several controllers queue up while the node is busy.

@@ -23,7 +23,7 @@ from ik_node.ros.middleware.clocks import steady_clock
 
 # Measurements: only the latest matters, and lost ones are not sent again.
 BEST_EFFORT_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-# The same of several controllers, which publish at the same moment, each of other joints.
+# Joint states: several publish at the same moment, each of other joints, such as of a gripper.
 STATES_QOS = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 # Reliable, but only the latest matters.
 NEWEST_QOS = QoSProfile(depth=1)

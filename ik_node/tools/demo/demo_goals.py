@@ -26,7 +26,7 @@ from ik_node.ros.messages.goal_answers import publish_stamped
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.status_messages import GoalState, is_final, values_of
 from ik_node.ros.middleware.handshake import greet, wait_for
-from ik_node.ros.middleware.qos import ANSWERS_QOS, BEST_EFFORT_QOS
+from ik_node.ros.middleware.qos import ANSWERS_QOS, STATES_QOS
 from ik_node.solver.solver import Solver
 from ik_node.tools.arguments.send_goal import parse
 from ik_node.tools.send_goal import make_goal
@@ -302,7 +302,7 @@ class Witness(Node):
         self.create_subscription(DiagnosticStatus, 'ik_node/preview', self._on_preview, 1)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self.create_subscription(
-            JointState, 'joint_states', self._on_joint_states, BEST_EFFORT_QOS)
+            JointState, 'joint_states', self._on_joint_states, STATES_QOS)
 
     def ready(self) -> bool:
         """Return whether the node says that it is ready for goals."""

@@ -23,7 +23,7 @@ from ik_node.ros.description import Description, DESCRIPTION_TOPIC
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.status_messages import values_of
 from ik_node.ros.middleware.clocks import steady_clock
-from ik_node.ros.middleware.qos import ANSWERS_QOS, BEST_EFFORT_QOS, LATCHED_QOS, QosLog
+from ik_node.ros.middleware.qos import ANSWERS_QOS, LATCHED_QOS, QosLog, STATES_QOS
 from ik_node.ros.parameters.node_parameters import declare, options_of
 from ik_node.ros.parameters.tables import VIEWER_NODE
 from ik_node.ui.options import ViewerOptions
@@ -84,9 +84,7 @@ class Viewer(QosLog, Node):
             print(f'open {self._page.address}', flush=True)
 
     def _listen(self, ik_node: str) -> None:
-        self.create_subscription(
-            JointState, 'joint_states', self._on_joint_states,
-            BEST_EFFORT_QOS)
+        self.create_subscription(JointState, 'joint_states', self._on_joint_states, STATES_QOS)
         self.create_subscription(DiagnosticStatus, f'{ik_node}/answers', self._panels.take_status,
                                  ANSWERS_QOS)
         self._health_name = f'{self.resolve_topic_name(ik_node)}: health'
