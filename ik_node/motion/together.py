@@ -128,24 +128,25 @@ def laid_over(n: int, motions: Sequence[ArmMotion]) -> tuple[np.ndarray, ...]:
         slack[:, motion.joints] = motion.room
         if not isinstance(motion.trajectory, Trajectory):
             c[0][:, motion.joints] = motion.trajectory
-    for motion, *own in moving:
-        lay_over(begins, lengths, *own, motion.begin, motion.late, motion.joints, c, slack)
+    for motion, own_begins, *own in moving:
+        lay_over(begins, lengths, (motion.begin + own_begins, *own), motion.late, motion.joints, c,
+                 slack)
     first = int(np.searchsorted(begins, 0.0))
     return begins[first:], lengths[first:], np.ascontiguousarray(c[:, first:]), slack[first:]
 
 
 @compiled
-def lay_over(begins, lengths, own_begins, own_lengths, own, begin, late, joints, c, slack):
+def lay_over(begins, lengths, motion, late, joints, c, slack):
     """
-    Write a motion that begins at a time (s) over intervals, none of which it changes in.
+    Write a motion over intervals, in none of which it passes a point.
 
     Parameters
     ----------
     begins, lengths : (k,) arrays
         Of the intervals, s.
-    own_begins, own_lengths, own : (o,), (o,), (6, o, m) arrays
-        Of the motion, since it begins.
-    begin, late : float
+    motion : tuple of (o,), (o,), (6, o, m) arrays
+        Its begins and lengths by the same time, s, and its polynomials.
+    late : float
         As in :class:`ArmMotion`.
     joints : (m,) int array
         Columns of `c` and `slack` that it has.
@@ -155,23 +156,23 @@ def lay_over(begins, lengths, own_begins, own_lengths, own, begin, late, joints,
         By how much the joints are elsewhere if they are late, added.
 
     """
+    own_begins, own_lengths, own = motion
     count, last = begins.shape[0], own_begins.shape[0] - 1
     speeds = np.empty(count)
     for m in range(joints.shape[0]):
         joint, k = joints[m], 0
         for i in range(count):
-            middle = begins[i] + 0.5 * lengths[i] - begin
+            middle = begins[i] + 0.5 * lengths[i]
             while k < last and own_begins[k + 1] <= middle:
                 k += 1
-            shift = begins[i] - begin - own_begins[k]
-            if middle < 0.0:
-                shift = 0.0
-            elif middle > own_begins[last] + own_lengths[last]:
-                shift = own_lengths[last]
+            shift = begins[i] - own_begins[k]
+            before, after = middle < own_begins[0], middle > own_begins[last] + own_lengths[last]
+            if before or after:
+                shift = own_lengths[last] if after else 0.0
             for power in range(POWERS):
                 c[power, i, joint] = own[power, k, m]
             shift_polynomial(c, i, joint, shift)
-            if middle < 0.0 or middle > own_begins[last] + own_lengths[last]:
+            if before or after:
                 for power in range(1, POWERS):
                     c[power, i, joint] = 0.0
             speeds[i] = largest_speed(c, i, joint, lengths[i])
