@@ -52,7 +52,8 @@ def closed_form_of(chain: Chain) -> ClosedForm | None:
     There is one for six revolute joints with a spherical wrist whose axes 2 and 3 are parallel
     or whose axes 1 and 2 meet, and with parallel axes 2, 3, 4 and axes 5 and 6 that meet.  If
     only two axes of the wrist meet, it is closed but for a search along one joint.  There is none
-    if axes 1, 2 and 3 meet in one point: joint 3 does not change how far the wrist is from it.
+    if axes 1, 2 and 3 meet in one point, or axes 3, 4 and 5 of an offset wrist: joint 3 does not
+    change how far the wrist is from axes 1 and 2 then.  Nor if axes 1, 2 and 3 are parallel.
     """
     frames = _frames(chain, 6)
     if frames is None:
@@ -149,26 +150,34 @@ def _classify(axes: np.ndarray, points: np.ndarray, meeting: float = MEETING_DIS
     elbow, elbow_error = _meeting(axes, points, (3, 4), meeting)
     hand, hand_error = _meeting(axes, points, (4, 5), meeting)
     sines = [np.linalg.norm(np.cross(axes[k], axes[k + 1])) for k in range(5)]
+    if sines[0] < PARALLEL_SINE:  # with axis 3 parallel, too: joints 1 to 3 move in one plane
+        return None, 0.0, np.inf
     if wrist is None and hand is not None and max(sines[1:3]) < PARALLEL_SINE:
         points[4:] = hand
         return THREE_PARALLEL, 0.0, max(hand_error, *sines[1:3])
-    if sines[1] < PARALLEL_SINE:
+    if sines[1] < PARALLEL_SINE and _off_axis(points[1], axes[2], points[2]) > meeting:
         arm_class, error = PARALLEL_SHOULDER, sines[1]
-    elif shoulder is not None and _meeting(axes, points, (0, 1, 2), meeting)[0] is None:
+    elif sines[1] >= PARALLEL_SINE and shoulder is not None \
+            and _meeting(axes, points, (0, 1, 2), meeting)[0] is None:
         arm_class, error = MEETING_SHOULDER, shoulder_error
         points[:2] = shoulder
     else:
         return None, 0.0, np.inf
-    if wrist is not None:
+    if wrist is not None and _off_axis(wrist, axes[2], points[2]) > meeting:
         points[3:] = wrist
         return arm_class, 0.0, max(wrist_error, error)
     if hand is not None:
         points[4:] = hand
         return arm_class, FOURTH_JOINT, max(hand_error, error)
-    if elbow is not None:
+    if elbow is not None and _off_axis(elbow, axes[2], points[2]) > meeting:
         points[3:5] = elbow
         return arm_class, SIXTH_JOINT, max(elbow_error, error)
     return None, 0.0, np.inf
+
+
+def _off_axis(point: np.ndarray, axis: np.ndarray, on_axis: np.ndarray) -> float:
+    """Return the distance (m) of a point from an axis."""
+    return float(np.linalg.norm(np.cross(point - on_axis, axis)))
 
 
 def _meeting(axes: np.ndarray, points: np.ndarray,

@@ -28,6 +28,7 @@ from ik_node.solver.branches import (
     PostureCheck,
     SELECTION_KEYS,
 )
+from ik_node.solver.closed_form.self_motions import NEAR_SEED
 from ik_node.solver.descent.entry import bias_rows, NO_POSE, NO_SEED
 from ik_node.solver.descent.layout import (
     JOINT_VALUES,
@@ -219,11 +220,16 @@ class Solver:
             row, settings = self._pack(goal, seed, given)
             if self._sliding and settings is tables.settings and len(row) == self._row_size:
                 arrays, form = (tables.table, tables.joints, settings), tables.seven_axes
-                if not tables.nearest_row(*arrays, form, row) and len(form):
-                    attempted = True
-                    if tables.solve_row(*arrays, tables.postures, NO_POSE, NO_SEED, row,
-                                        self._counts) == 1.0:
-                        tables.nearest_row(*arrays, form, row)
+                found = tables.nearest_row(*arrays, form, row)
+                if found != NEAR_SEED and len(form):
+                    # On self-motions shorter than a step of that search, a descent may be nearer.
+                    attempted, other = True, row.copy()
+                    solved = tables.solve_row(*arrays, tables.postures, NO_POSE, NO_SEED, other,
+                                              self._counts) == 1.0
+                    if not found or solved and self._distance(other) < self._distance(row):
+                        row = other
+                        if solved:
+                            tables.nearest_row(*arrays, form, row)
             flag = row[self._flag]
         if flag == 1.0 and self.collisions is None:
             return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)
@@ -237,6 +243,11 @@ class Solver:
         if self.collisions is not None and status in POSTURE_REASONS:
             status, contact = self._free_or_not(self._query(row, settings), status)
         return Result(self.chain, status, row, goal, perf_counter() - began, excess, contact)
+
+    def _distance(self, row: np.ndarray) -> float:
+        """Return the squared distance of the answer of a row from its seed."""
+        change = row[-self.chain.n:] - row[POSE_SIZE:POSE_SIZE + self.chain.n]
+        return float(change @ change)
 
     def solve_all(self, goal: Goal | np.ndarray,
                   seed: np.ndarray | None = None) -> tuple[Posture, ...]:

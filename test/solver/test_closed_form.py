@@ -181,6 +181,31 @@ def test_arms_without_a_closed_form():
     assert closed_form_of(chain_of(mimic)) is None
 
 
+X, Y, Z = np.eye(3)
+
+
+@pytest.mark.parametrize('axes, origins', [
+    ([Z, Z, Z, X, Y, X], [(0.0, 0.0, 0.2), (0.3, 0.0, 0.0), (0.3, 0.0, 0.0), (0.2, 0.0, 0.0),
+                          (0.1, 0.0, 0.0), (0.0, 0.0, 0.15)]),
+    ([Z, Z, Z, X, Y, X], [(0.0, 0.0, 0.2), (0.3, 0.0, 0.0), (0.3, 0.0, 0.0), (0.2, 0.0, 0.0),
+                          (0.1, 0.1, 0.15), (0.0, 0.0, 0.0)]),
+    ([Z, Y, Y, X, Z, Y], [(0.0, 0.0, 0.3), (0.1, 0.0, 0.1), (0.35, 0.0, 0.0), (0.0, 0.12, 0.0),
+                          (0.0, 0.0, 0.0), (0.1, 0.0, 0.15)]),
+], ids=['parallel 1 2 3, 4 and 5 meet', 'parallel 1 2 3, 5 and 6 meet', '3 4 5 meet'])
+def test_an_offset_wrist_that_joint_3_brings_no_nearer(axes, origins):
+    """The search along a joint would find nothing there: from near seeds all are found, too."""
+    chain = chain_of(text_of(axes, origins, (0.1, 0.02, 0.05)))
+    assert closed_form_of(chain) is None
+    random, nearest = np.random.default_rng(0), Solver(chain, select='nearest')
+    near = far = 0
+    for _ in range(20):
+        q = random.uniform(-3.0, 3.0, 6)
+        T = forward_kinematics(chain, q)
+        near += len(nearest.solve_all(T, q + random.normal(0.0, 0.02, 6)))
+        far += len(nearest.solve_all(T, random.uniform(-3.0, 3.0, 6)))
+    assert 60 < near < 1.1 * far < 1.3 * near
+
+
 @pytest.mark.parametrize('last', [(0, 0, 0), (0.05, 0, 0)], ids=['spherical', 'offset wrist'])
 def test_an_arm_with_a_spherical_shoulder(last):
     """Joint 3 does not move the centre of the wrist away from it: no closed form, but solved."""

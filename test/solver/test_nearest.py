@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The nearest posture of a redundant arm: no small motion along the solutions leads nearer."""
 
+import warnings
+
 from answers import assert_solves, near, reachable, solver, tip_jacobian, tip_pose
 import numpy as np
 import pytest
 import robots
 
+from ik_node.kinematics.arm import forward_kinematics
 from ik_node.kinematics.kernels import compiled
 from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import parse_urdf
@@ -43,7 +46,8 @@ SHORT_PIECES = (
      (-0.407, -0.089, -2.385, 0.195, 0.45, 0.52, -0.633)),
 )
 # Chains made of Denavit and Hartenberg's standard parameters, alpha, a and d of each joint, and
-# limits: of an iiwa, a Gen3, and an arm with parallel axes 2 and 3 that stands on a turntable.
+# limits: of an iiwa, a Gen3, an arm with parallel axes 2 and 3 that stands on a turntable,
+# and one with parallel axes 2, 3 and 4, which has no closed form.
 QUARTER, TURN = np.pi / 2.0, 2.0 * np.pi
 MADE = {
     'iiwa': ([(-QUARTER, 0.0, 0.36), (QUARTER, 0.0, 0.0), (QUARTER, 0.0, 0.42),
@@ -54,7 +58,11 @@ MADE = {
               (np.pi, 0.0, -0.1674)], (np.inf, 2.24, np.inf, 2.57, np.inf, 2.09, np.inf)),
     'turntable': ([(0.0, 0.5, 0.1), (-QUARTER, 0.1, 0.4), (0.0, 0.6, 0.0), (-QUARTER, 0.1, 0.0),
                    (QUARTER, 0.0, 0.6), (-QUARTER, 0.0, 0.0), (0.0, 0.0, 0.1)],
-                  (TURN, TURN, 2.3, 2.6, TURN, 2.2, TURN))}
+                  (TURN, TURN, 2.3, 2.6, TURN, 2.2, TURN)),
+    'three parallel': ([(-QUARTER, 0.05, 0.3), (0.0, 0.3, 0.0), (0.0, 0.3, 0.0),
+                        (QUARTER, 0.1, 0.0), (-QUARTER, 0.0, 0.25), (QUARTER, 0.0, 0.0),
+                        (0.0, 0.0, 0.1)], [3.0] * 7)}
+MADE_IN_CLOSED_FORM = [name for name in MADE if name != 'three parallel']
 
 
 def made(name):
@@ -177,7 +185,7 @@ def test_short_pieces_of_self_motions(name, seed, known):
     assert np.linalg.norm(result.q - seed) <= (1.0 + FARTHER) * np.linalg.norm(known - seed)
 
 
-@pytest.mark.parametrize('name', MADE)
+@pytest.mark.parametrize('name', MADE_IN_CLOSED_FORM)
 def test_the_branches_of_six_joints(name):
     """With the seventh fixed, the posture of a pose is one of them, and all have that pose."""
     chain, reference = made(name)
@@ -201,7 +209,7 @@ def test_the_branches_of_six_joints(name):
             assert (np.abs(branch - seed[six]) <= np.pi + SAME)[endless].all()
 
 
-@pytest.mark.parametrize('name', MADE)
+@pytest.mark.parametrize('name', MADE_IN_CLOSED_FORM)
 def test_made_arms_come_nearest(name):
     """Hardly ever farther than a known solution, or than those from many starts."""
     chain, reference = made(name)
@@ -217,6 +225,24 @@ def test_made_arms_come_nearest(name):
         least = min(np.linalg.norm(other - seed) for other in known)
         missed += np.linalg.norm(result.q - seed) > (1.0 + FARTHER) * least
     assert missed <= 2
+
+
+@pytest.mark.parametrize('name', robots.cases(SEVEN_AXES))
+def test_it_is_never_farther_than_the_first(name):
+    """Also where the posture of a descent is on a self-motion that the search does not meet."""
+    chain = robots.chain(name)
+    nearest, first = solver(name, select='nearest'), solver(name)
+    for q, seed in zip(*(robots.random_postures(chain, 1000, number) for number in (11, 12))):
+        T = forward_kinematics(chain, q)
+        one, other = nearest.solve(T, seed), first.solve(T, seed)
+        assert np.linalg.norm(one.q - seed) < np.linalg.norm(other.q - seed) + 1e-3
+
+
+def test_three_parallel_axes_after_the_first_of_seven():
+    """The last six have no closed form: the first of them moves the arm in the same plane."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        assert not len(seven_axes_form(made('three parallel')[0]))
 
 
 @pytest.mark.parametrize('name', robots.cases(SEVEN_AXES))

@@ -40,6 +40,7 @@ from ik_node.solver.descent.nearest import approach, slide, squared, write_answe
 from ik_node.solver.descent.residual import fill_goal, residual
 
 VALUES = 96            # of the seventh joint, over a turn at most
+NEAR_SEED = 2
 MAX_SEED_ERROR_M = 1.0  # weighted distance of the tip at the seed, to approach from there
 MAX_STARTS = 16
 INSIDE = 1e-3          # rad beyond the limits, or beyond where a branch ends, that count as inside
@@ -110,8 +111,8 @@ def nearest_row(table, joints, settings, form, row):
 
     Returns
     -------
-    bool
-        Whether there is an answer.
+    int
+        0 without an answer, else 1, or NEAR_SEED if it was reached from the seed nearby.
 
     """
     arrays = ProblemArrays(table, joints, settings, form)
@@ -129,9 +130,9 @@ def nearest_row(table, joints, settings, form, row):
         end = slide(table, rows, settings, goal_work, seed, work)
         if end.solved and farthest(q, seed) <= NEAR_JUMP:
             write_answer(end, q, answer)
-            return True
+            return NEAR_SEED
         if not searched:
-            return False
+            return 0
         copy_inside(rows, seed, q)
     if best < np.inf or error_at(table, settings, goal_work, work) < MAX_SEED_ERROR_M:
         end = approach(table, rows, settings, goal_work, seed, work)
@@ -140,7 +141,7 @@ def nearest_row(table, joints, settings, form, row):
             write_answer(end, q, answer)
     if searched:
         best = search(arrays, row, best, goal_work, work)
-    return best < np.inf
+    return 1 if best < np.inf else 0
 
 
 @inner
