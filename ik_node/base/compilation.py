@@ -8,12 +8,15 @@ If none of these folders can be written, functions are compiled at each start.  
 the file of a function, and not at those of the functions that it calls: here all kernels have one
 stamp, so that a change of one compiles them all anew.
 
-Two things make a first start shorter, to the same code: of solver, collision check and streams
-from 60 to 40 s of processor time (2026-11-29).  For the types of each ``a + b`` and ``a[i]``,
-numba tries a dozen templates one after the other, and again for the same types on the next line:
-without the answers kept it takes 1.15 times as long.  numba translates each function to machine
-code, and again as a part of each function that calls it: with the former for those that only
-compiled functions call it takes 1.3 times as long.
+What makes a first start shorter, to code that is as fast (shares of its processor time,
+2026-11-30): for the types of each ``a + b`` and ``a[i]``, numba tries a dozen templates one after
+the other, and again for the same types on the next line; with the answers kept it takes 0.87 of
+the time.  numba translates each function to machine code, and again as a part of each function
+that calls it: without the former, for those that only compiled functions call, 0.77.  What is
+large and has several callers is translated once, and called: 0.8.
+
+And what makes a node smaller: with compiled functions, numba loads their bitcode (90 MB) and all
+of its compiler (40 MB), and compiles a part of its allocator (17 MB).  Here they do without.
 
 If numba's internals, used here alone, are not those that are known, it does as it always does.
 """
@@ -29,14 +32,21 @@ import logging
 from pathlib import Path
 import re
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
+from llvmlite.binding import add_symbol, Linkage, parse_assembly
 from numba import njit, typeof
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.event import Event, install_listener, Listener
 
 from ik_node.base.text import COMPILATION_TIME
 
+try:
+    from numba.core.runtime import _nrt_python as allocator
+    if hasattr(allocator, 'memsys_set_atomic_inc_dec'):  # it has to be told more
+        raise ImportError('an older numba')
+except ImportError:
+    allocator = None
 try:
     from numba.core.types.functions import BaseFunction
     _resolve = BaseFunction.get_call_type
@@ -82,7 +92,8 @@ COMPILER_GC_THRESHOLD = 100_000
 
 PACKAGE = Path(__file__).parents[1]
 KERNEL_GROUPS = 'kinematics', 'collision', 'solver', 'motion'
-KERNEL_FILE = re.compile(rb'^@(?:compiled|inner|small|allocating|inlined)$', re.MULTILINE)
+KERNEL_FILE = re.compile(
+    rb'^@(?:compiled|linked|inner|shared|small|allocating|inlined)$', re.MULTILINE)
 
 logger = logging.getLogger(__name__)
 
@@ -116,8 +127,27 @@ def kernel_stamp() -> str:
     return found.hexdigest()
 
 
+@cache
+def _show_allocator() -> None:
+    """Let machine code find numba's allocator; as numba does before it compiles a part of it."""
+    for name, address in allocator.c_helpers.items():
+        add_symbol(name if name.startswith('_') else f'NRT_{name}', address)
+
+
+class _LeanCache(CompileResultCacheImpl):
+    """Keeps functions on the disk without what would load all of numba's compiler with them."""
+
+    def reduce(self, result: Any) -> tuple:
+        """Return what is kept: of the environments of functions inside it, not those of numba."""
+        *kept, environments = super().reduce(result)
+        return *kept, tuple(each for each in environments
+                            if not each.globals['__name__'].startswith('numba.'))
+
+
 class TolerantCache(FunctionCache):
     """A cache of compiled functions that ignores errors of the disk, and has one stamp for all."""
+
+    _impl_class = _LeanCache
 
     def __init__(self, function: Callable) -> None:
         super().__init__(function)
@@ -127,7 +157,17 @@ class TolerantCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function, or None if it cannot be read."""
         try:
-            return super().load_overload(sig, target_context)
+            # numba loads all of its compiler first, which takes 40 MB and 0.3 s.  A function that
+            # is not on the disk still does that.
+            if allocator is None:
+                target_context.refresh()
+            else:
+                _show_allocator()
+            with self._guard_against_spurious_io_errors():
+                found = self._load_overload(sig, target_context)
+            if found is not None:
+                found.library._reload_init.update(found.reload_init)  # for those that contain it
+            return found
         except OSError as error:
             CacheState.failed(error)
         except (ImportError, AttributeError):  # of another version, whose modules are gone
@@ -227,15 +267,21 @@ def compilation_told(say: Callable[[str], object] = logger.warning) -> Iterator[
             say(f'compiled {progress.count} functions in {monotonic() - progress.began:.0f} s')
 
 
-# Of numba.njit, for inner functions.
+# Of numba.njit, for functions that only Python calls, and for those that only compiled functions
+# call: that become a part of each caller, or have machine code of their own.
+KERNEL_OPTIONS: dict[str, Any] = {'no_cfunc_wrapper': True}
 INNER_OPTIONS: dict[str, Any] = {'no_cpython_wrapper': True, 'no_cfunc_wrapper': True}
+SHARED_OPTIONS = INNER_OPTIONS.copy()
 
 try:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import CompilerBase, DefaultPassBuilder
     from numba.core.compiler_machinery import AnalysisPass, register_pass
+    from numba.core.funcdesc import default_mangler
+    from numba.core.registry import cpu_target
     from numba.core.typed_passes import IRLegalization
-    if not {'_optimize_final_module', '_finalize_final_module'} <= set(dir(JITCodeLibrary)):
+    if not {'_optimize_final_module', '_finalize_final_module', '_get_module_for_linking',
+            '_set_compiled_object', '_get_compiled_object'} <= set(dir(JITCodeLibrary)):
         raise ImportError('another numba')
 except ImportError:
     pass
@@ -245,6 +291,20 @@ else:
 
         def set_env(self, name: str, environment: Any) -> None:
             """Do nothing."""
+
+    class _KernelLibrary(JITCodeLibrary):
+        """A library that no other contains, of which only machine code is kept on the disk."""
+
+        def _get_module_for_linking(self) -> Any:
+            raise TypeError(f'{self.name} is called from Python only; what compiled functions '
+                            'call, too, is @linked')
+
+        def serialize_using_object_code(self) -> tuple:
+            """Return what is kept; in place of the bitcode, the names of what there is."""
+            names = ''.join(f'define void @"{function.name}"() {{\n  unreachable\n}}\n'
+                            for function in self.get_defined_functions())
+            return self.name, 'object', (self._get_compiled_object(),
+                                         parse_assembly(names).as_bitcode())
 
     class _InnerLibrary(JITCodeLibrary):
         """A library of code that is optimised and translated as a part of others only."""
@@ -260,28 +320,116 @@ else:
         def _finalize_final_module(self) -> None:
             self._finalized = True
 
-    @register_pass(mutates_CFG=False, analysis_only=True)
-    class _InInnerLibrary(AnalysisPass):
-        """Has the function written to such a library."""
+        def _get_module_for_linking(self) -> Any:
+            self._ensure_finalized()
+            for function in self._final_module.functions:  # it needs no copy, as numba makes one
+                if not function.is_declaration and function.linkage is Linkage.external:
+                    function.linkage = Linkage.linkonce_odr
+            return self._final_module
 
-        _name = 'in_inner_library'
+    class SharedCode:
+        """
+        Machine code of a shared function, and of the shared functions that it calls.
+
+        It is kept on the disk with each function that calls it.  As all of these have one stamp,
+        code of one name is the same code: this process loads it once.
+        """
+
+        loaded: ClassVar[dict[str, SharedCode]] = {}
+
+        def __init__(self, name: str, code: bytes, needed: tuple[SharedCode, ...]) -> None:
+            self._name, self._code, self._needed = name, code, needed
+
+        def __reduce__(self) -> tuple:
+            return SharedCode, (self._name, self._code, self._needed)
+
+        def __call__(self) -> None:
+            """Load it; before the machine code of a function that calls it."""
+            if self._name in SharedCode.loaded:
+                return
+            for needed in self._needed:
+                needed()
+            library = JITCodeLibrary(cpu_target.target_context.codegen(), self._name)
+            library.enable_object_caching()
+            library._set_compiled_object(self._code)
+            library._finalize_final_module()
+            self.keep(library)
+
+        def keep(self, library: JITCodeLibrary) -> None:
+            """Keep the library that has the code, as long as the process lives."""
+            self._library = library
+            SharedCode.loaded[self._name] = self
+
+    class _SharedLibrary(_InnerLibrary):
+        """A library of code that others call, and that is no part of them."""
+
+        def _optimize_final_module(self) -> None:
+            if self.name not in SharedCode.loaded:
+                JITCodeLibrary._optimize_final_module(self)
+
+        def _finalize_final_module(self) -> None:
+            if self.name not in SharedCode.loaded:
+                JITCodeLibrary._finalize_final_module(self)
+                SharedCode(self.name, self._get_compiled_object(),
+                           tuple(self._reload_init)).keep(self)
+            self._finalized = True
+            # What calls it does this when it is loaded from the disk.
+            self._reload_init = {SharedCode.loaded[self.name]}
+
+        def _get_module_for_linking(self) -> Any:
+            self._ensure_finalized()
+            return parse_assembly('')
+
+    class _InLibrary(AnalysisPass):
+        """Has the function written to a library, before the pass that would make another one."""
+
+        kind: ClassVar[type[JITCodeLibrary]]
 
         def __init__(self) -> None:
             super().__init__()
 
         def run_pass(self, state: Any) -> bool:
-            """Make the library, before the pass that would make another one."""
-            state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+            """Make the library."""
+            name = state.func_id.func_qualname
+            if self.kind is _SharedLibrary:  # each process has to find the same name
+                if '<locals>' in name:
+                    raise TypeError(f'{name} is not one of a module, so it cannot be shared')
+                state.func_id.unique_id = 0
+                name = default_mangler(f'{state.func_id.modname}.{name}', state.args)
+            state.library = self.kind(state.targetctx.codegen(), name)
+            state.library.enable_object_caching()
             return False
 
-    class _InnerCompiler(CompilerBase):
+    @register_pass(mutates_CFG=False, analysis_only=True)
+    class _InKernelLibrary(_InLibrary):
+        _name, kind = 'in_kernel_library', _KernelLibrary
+
+    @register_pass(mutates_CFG=False, analysis_only=True)
+    class _InInnerLibrary(_InLibrary):
+        _name, kind = 'in_inner_library', _InnerLibrary
+
+    @register_pass(mutates_CFG=False, analysis_only=True)
+    class _InSharedLibrary(_InLibrary):
+        _name, kind = 'in_shared_library', _SharedLibrary
+
+    class _KernelCompiler(CompilerBase):
         """The usual passes, into such a library."""
+
+        first_pass: ClassVar[type[_InLibrary]] = _InKernelLibrary
 
         def define_pipelines(self) -> list[Any]:
             """Return the passes."""
             passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-            passes.add_pass_after(_InInnerLibrary, IRLegalization)
+            passes.add_pass_after(self.first_pass, IRLegalization)
             passes.finalize()
             return [passes]
 
+    class _InnerCompiler(_KernelCompiler):
+        first_pass = _InInnerLibrary
+
+    class _SharedCompiler(_KernelCompiler):
+        first_pass = _InSharedLibrary
+
+    KERNEL_OPTIONS['pipeline_class'] = _KernelCompiler
     INNER_OPTIONS['pipeline_class'] = _InnerCompiler
+    SHARED_OPTIONS['pipeline_class'] = _SharedCompiler

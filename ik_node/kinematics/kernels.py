@@ -14,15 +14,20 @@ from math import atan2, cos, sin, sqrt
 from numba import njit
 import numpy as np
 
-from ik_node.base.compilation import cached_njit, INNER_OPTIONS
+from ik_node.base.compilation import cached_njit, INNER_OPTIONS, KERNEL_OPTIONS, SHARED_OPTIONS
 
 # contract: a * b + c may become one fused multiply-add; nothing else is reordered.
 NUMBA_OPTIONS = {'error_model': 'numpy', 'nogil': True, 'fastmath': {'contract'}}
-# compiled: callable from Python, cached on disk.
-compiled = cached_njit(**NUMBA_OPTIONS)
+# compiled: callable from Python alone, cached on disk.
+compiled = cached_njit(**NUMBA_OPTIONS, **KERNEL_OPTIONS)
+# linked: as compiled, and callable from compiled code, too: what is small.
+linked = cached_njit(**NUMBA_OPTIONS, no_cfunc_wrapper=True)
 # inner: callable from compiled code only; allocates nothing.  Without wrappers and reference
 # counts it compiles and runs in half of the time; it is cached on disk as part of its callers.
 inner = njit(**NUMBA_OPTIONS, **INNER_OPTIONS, _nrt=False)
+# shared: as inner, but compiled once, to machine code of its own that its callers call: what is
+# large and has several callers.
+shared = njit(**NUMBA_OPTIONS, **SHARED_OPTIONS, _nrt=False)
 # small: as inner, and always inlined by LLVM: what is small, takes many arrays or has one caller.
 small = njit(**NUMBA_OPTIONS, **INNER_OPTIONS, _nrt=False, forceinline=True)
 # allocating: as inner, but may create and return arrays.
@@ -111,7 +116,7 @@ def moved(at, t, q, frame):
     return r0, r1, r2, r3, r4, r5, r6, r7, r8, px, py, pz
 
 
-@compiled
+@linked
 def joint_frames(table, q, frames):
     """
     Forward kinematics as the product of the joint transforms along the path.
@@ -146,7 +151,7 @@ def joint_frames(table, q, frames):
         at = moved(at, t, q, frames[k])
 
 
-@compiled
+@linked
 def jacobian_columns(table, frames, length, columns):
     """
     Geometric Jacobian of the tip in the base frame, by cross products; one row per joint.
@@ -189,7 +194,7 @@ def add_column(t, frame, tip, length, column):
         column[5] += length * az
 
 
-@compiled
+@linked
 def pose_error(goal, tip, e):
     """
     Error twist from the tip to the goal, in the base frame.

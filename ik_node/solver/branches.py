@@ -279,7 +279,7 @@ def _walked(query: Query, q: np.ndarray) -> np.ndarray:
     parts = []
     for step in (WALK_STEP, -WALK_STEP):
         found = np.empty((MAX_WALKED_POSTURES, len(q)))
-        count, closed = walk(query.chain.table, query.joints, query.settings, query.T[0].ravel(),
+        count, closed = walk(query.tables.table, query.joints, query.settings, query.T[0].ravel(),
                              q, step, found)
         parts.append(found[:count])
         if closed:

@@ -69,7 +69,9 @@ class Tables:
 
     def __init__(self, chain: Chain, options: SolverOptions) -> None:
         self.chain, self.options = chain, options
-        self.table = chain.table  # (m + 1, 16), :attr:`Chain.table`
+        # (m + 1, 16), :attr:`Chain.table`, in an array like those of closed forms: what takes
+        # one that can be written is compiled once for both.
+        self.table = chain.table.copy()
         # None if the arm has none, or if it is not wanted.
         self.closed_form = closed_form_of(chain) if options.closed_form else None
         lower, upper = window(chain)

@@ -42,10 +42,12 @@ def warm_up() -> tuple[Callable, Callable]:
     table, joints, postures, settings, packed = _blank_arrays(1)
     row = np.zeros((4, 4)), np.zeros(1), packed  # a goal that is refused
     arguments = table, joints, settings, postures, *row, np.array([1, 0, 0])
+    of_chain = table.copy()
+    of_chain.setflags(write=False)
     with compilation_told():
         fill_row(*row)
         solve_rows(*arguments)
-        tip_poses(table, np.zeros((0, 1)), np.empty((0, 12)))
+        tip_poses(of_chain, np.zeros((0, 1)), np.empty((0, 12)))
     return direct(fill_row, *row), direct(solve_rows, *arguments)
 
 
@@ -123,7 +125,5 @@ def warm_up_tree() -> None:
 
 def _blank_arrays(n: int) -> tuple[np.ndarray, ...]:
     """Return table, joints, postures, settings and a row of a goal."""
-    table = np.zeros((n + 1, 16))
-    table.setflags(write=False)
-    return (table, np.zeros((7, n)), np.zeros((n + 12, 1)), np.zeros(SETTINGS_SIZE),
-            np.zeros(POSE_SIZE + n + JOINT_VALUES + n))
+    return (np.zeros((n + 1, 16)), np.zeros((7, n)), np.zeros((n + 12, 1)),
+            np.zeros(SETTINGS_SIZE), np.zeros(POSE_SIZE + n + JOINT_VALUES + n))

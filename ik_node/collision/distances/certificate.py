@@ -42,7 +42,7 @@ from ik_node.collision.distances.sweeps import (
     shift_along,
     write_twists,
 )
-from ik_node.kinematics.kernels import compiled, inner, small
+from ik_node.kinematics.kernels import compiled, inner, shared, small
 
 FIRST_INTERVAL_S = 0.1        # longest interval that is looked at first
 WINDOW_S = 0.1                # of segments, which are looked at together before
@@ -223,6 +223,13 @@ def first_contact(check, lengths, c, slack, least, wanted, rises, doubt, near, i
         Segment (NO_SEGMENT if there is none), time in it (s), and pair.
 
     """
+    return contact_on_way(check, lengths, c, slack, least, wanted, rises, doubt, near, intervals,
+                          work)
+
+
+@shared
+def contact_on_way(check, lengths, c, slack, least, wanted, rises, doubt, near, intervals, work):
+    """As :func:`first_contact`, for compiled functions."""
     stack, rows, margins = intervals.stack, intervals.rows, intervals.margins
     q, motion, middle = rows[0], rows[1:3], rows[3]
     all_blocks = wide = left = near.shape[0]
@@ -234,7 +241,8 @@ def first_contact(check, lengths, c, slack, least, wanted, rises, doubt, near, i
             left = all_blocks  # in a window it would not be seen when the pairs come apart
         else:
             if segment % WIDE_WINDOW == 0:
-                window_deviations(c, lengths, slack, segment, WIDE_WINDOW, q, motion, middle)
+                last = min(segment + WIDE_WINDOW, lengths.shape[0])
+                window_deviations(c, lengths, slack, segment, last, q, motion, middle)
                 place_parts(check, q, work)
                 wide = left = blocks_within(check, motion[1], margins, near, work)
             if segment % WIDE_WINDOW == 0 or segment == end:
@@ -242,7 +250,7 @@ def first_contact(check, lengths, c, slack, least, wanted, rises, doubt, near, i
                 while end < lengths.shape[0] and length + lengths[end] <= WINDOW_S:
                     length, end = length + lengths[end], end + 1
                 if left > 0 and end > segment + 1:
-                    window_deviations(c, lengths, slack, segment, end - segment, q, motion, middle)
+                    window_deviations(c, lengths, slack, segment, end, q, motion, middle)
                     place_parts(check, q, work)
                     left, _ = undecided_blocks(check, motion, margins, least, near[:wide], doubt,
                                                work)
@@ -298,7 +306,7 @@ def raise_least(check, least, wanted, work):
     return rises
 
 
-@inner
+@shared
 def undecided_blocks(check, motion, margins, least, candidates, doubt, work):
     """
     Bring the blocks that are not proved to be apart on an interval to the front.
@@ -392,13 +400,12 @@ def block_verdict(check, motion, margin, least, block, doubt, work):
 
 
 @inner
-def window_deviations(c, lengths, slack, first, count, q, motion, middle):
+def window_deviations(c, lengths, slack, first, last, q, motion, middle):
     """
-    Write positions amid `count` segments, and by how much each joint leaves them there.
+    Write positions amid segments `first` to `last`, and how far each joint is from them there.
 
     `middle` (n,): workspace.
     """
-    last = min(first + count, lengths.shape[0])
     positions_at(c, (first + last) // 2, 0.0, q)
     for i in range(q.shape[0]):
         motion[0, i] = motion[1, i] = 0.0  # no straight line is known

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.collision.bodies.shapes import PLANE_KIND, support
-from ik_node.kinematics.kernels import inner, small
+from ik_node.kinematics.kernels import inner, shared, small
 
 MAX_SIMPLICES = 60
 MAX_SHIFTS = 8           # by which the direction of parts that overlap is improved
@@ -58,7 +58,7 @@ def gjk_work() -> GjkWork:
                    np.zeros(3), np.zeros(3), np.full(1, -np.inf))
 
 
-@inner
+@shared
 def part_distance(shapes, a, b, enough, contact, work):
     """
     Return a lower and an upper bound of the distance (m) of two parts.
@@ -116,7 +116,7 @@ def part_distance(shapes, a, b, enough, contact, work):
     return max(lower, -margin), upper
 
 
-@inner
+@shared
 def overlap_distance(shapes, a, b, enough, work):
     """
     Return the distance (m) of two parts whose cores overlap: minus a shift that parts them.

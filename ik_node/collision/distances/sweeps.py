@@ -29,7 +29,7 @@ from ik_node.collision.distances.check import (
     place_parts,
     signed_distance,
 )
-from ik_node.kinematics.kernels import compiled, inner, small
+from ik_node.kinematics.kernels import compiled, inner, shared, small
 
 
 @small
@@ -292,7 +292,7 @@ def distances_to(check, q, least, more, distances, work):
     write_distances(check, q, least, more, distances, work)
 
 
-@inner
+@shared
 def write_distances(check, q, least, more, distances, work):
     """As :func:`distances_to`; groups that are far apart are dismissed together."""
     place_parts(check, q, work)

@@ -14,15 +14,15 @@ from math import sqrt
 import numpy as np
 
 from ik_node.collision.distances.certificate import (
+    contact_on_way,
     CONTACT_TIME_S,
-    first_contact,
     interval_work,
     NO_SEGMENT,
     NO_SLACK,
 )
 from ik_node.collision.distances.check import CheckWork
 from ik_node.collision.distances.model import CollisionModel
-from ik_node.kinematics.kernels import compiled, inner
+from ik_node.kinematics.kernels import compiled, copy, inner
 
 MAX_CUT_SHARE = 0.5          # of an edge that the blend of a corner takes at most
 CUT_FACTOR = 0.5             # from one try of a blend to the next
@@ -52,19 +52,21 @@ def free_cuts(model: CollisionModel, way: np.ndarray, least: np.ndarray,
     """
     cuts, blocks = np.zeros(len(way) - 2), len(model.pairs.blocks)
     write_cuts(model.pairs_from(way), way, least, np.arange(blocks),
-               interval_work(way.shape[1], blocks), np.zeros((6, 1, way.shape[1])), cuts, work)
+               interval_work(way.shape[1], blocks), np.zeros((6, 1, way.shape[1])), NO_SLACK,
+               False, cuts, work)
     return cuts
 
 
 @compiled
-def write_cuts(check, way, least, near, intervals, c, cuts, work):
+def write_cuts(check, way, least, near, intervals, c, slack, rises, cuts, work):
     """
     Write what :func:`free_cuts` returns.
 
     Parameters
     ----------
-    near, intervals : arrays
-        As for :func:`ik_node.collision.distances.certificate.first_contact`.
+    near, intervals, slack, rises :
+        As for :func:`ik_node.collision.distances.certificate.first_contact`; NO_SLACK and False,
+        as constants here would make a second copy of the compiled function.
     c : (6, 1, n) array
         Workspace.
 
@@ -75,8 +77,8 @@ def write_cuts(check, way, least, near, intervals, c, cuts, work):
         cut = MAX_CUT_SHARE * min(edge_length(way, k), edge_length(way, k + 1))
         while cut >= MIN_CUT:
             write_blend(way, k + 1, cut, CONTACT_TIME_S, c)
-            segment, _, _ = first_contact(check, length, c, NO_SLACK, least[k], least[k], False,
-                                          BLEND_DOUBT_M, near, intervals, work)
+            segment, _, _ = contact_on_way(check, length, c, slack, least[k], least[k], rises,
+                                           BLEND_DOUBT_M, near, intervals, work)
             if segment == NO_SEGMENT:
                 cuts[k] = cut
                 break
@@ -130,7 +132,7 @@ def write_nodes(way, cuts, c, s, q, stops):
 
     """
     s[0], at, count, stopped, last = 0.0, 0.0, 1, 0, way.shape[0] - 1
-    q[0] = way[0]
+    copy(way[0], q[0])
     for k in range(last):
         length = edge_length(way, k)
         begin, end = cuts[k - 1] if k > 0 else 0.0, cuts[k] if k < last - 1 else 0.0
@@ -140,7 +142,8 @@ def write_nodes(way, cuts, c, s, q, stops):
                 break
             t = m / CELLS_PER_EDGE * straight
             s[count] = at + t
-            q[count] = way[k] + (begin + t) / length * (way[k + 1] - way[k])
+            for i in range(way.shape[1]):
+                q[count, i] = way[k, i] + (begin + t) / length * (way[k + 1, i] - way[k, i])
             count += 1
         at += max(straight, 0.0)
         if end == 0.0:
@@ -152,8 +155,10 @@ def write_nodes(way, cuts, c, s, q, stops):
         for m in range(1, CELLS_PER_BLEND + 1):
             t = m / CELLS_PER_BLEND
             s[count] = at + 2.0 * end * t
-            q[count] = c[0, 0] + t * (c[1, 0] + t * t * (c[3, 0] + t * c[4, 0]))
+            for i in range(way.shape[1]):
+                q[count, i] = c[0, 0, i] + t * (
+                    c[1, 0, i] + t * t * (c[3, 0, i] + t * c[4, 0, i]))
             count += 1
         at += 2.0 * end
-    q[count - 1] = way[last]
+    copy(way[last], q[count - 1])
     return count, stopped

@@ -30,7 +30,7 @@ from ik_node.collision.distances.check import (
 )
 from ik_node.collision.distances.model import CollisionModel
 from ik_node.collision.distances.sweeps import approach
-from ik_node.kinematics.kernels import inner
+from ik_node.kinematics.kernels import inner, shared
 from ik_node.kinematics.tree.kinematic_tree import MovingFrames
 from ik_node.model.chain import Chain
 
@@ -105,7 +105,7 @@ def _edge_check(pairs: Pairs, least: np.ndarray, lower: np.ndarray,
         np.empty(n), np.full(KEPT_HITS, NO_PAIR), check_work(pairs))
 
 
-@inner
+@shared
 def edge_free(edge, q0, q1):
     """Return whether the straight line in joint space from q0 to q1 (n,) is proved to be free."""
     # Most edges of a search are blocked, and most of them by what blocked others: with this look

@@ -10,10 +10,10 @@ Algorithms", section 4.1.1: regular numbering).
 
 from __future__ import annotations
 
-from ik_node.kinematics.kernels import add_column, carried, compiled, moved
+from ik_node.kinematics.kernels import add_column, carried, compiled, linked, moved
 
 
-@compiled
+@linked
 def tree_frames(table, parents, q, frames):
     """
     Forward kinematics of all rows of a tree.
@@ -43,7 +43,7 @@ def tree_frames(table, parents, q, frames):
         at = moved(carried(at, table[k]), table[k], q, frames[k])
 
 
-@compiled
+@linked
 def tree_columns(table, parents, frames, tip, length, columns):
     """
     Geometric Jacobian of one row of a tree, by cross products; one row per coordinate.

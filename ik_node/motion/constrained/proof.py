@@ -30,7 +30,7 @@ from ik_node.collision.distances.certificate import (
     positions_at,
 )
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.kinematics.kernels import compiled, inner, jacobian_columns, joint_frames
+from ik_node.kinematics.kernels import compiled, inner, jacobian_columns, joint_frames, shared
 from ik_node.model.chain import Chain
 from ik_node.motion.constrained.constraint import (
     described_excess,
@@ -176,7 +176,7 @@ def first_leaving(table, rows, motion, shortest, least, intervals, work):
     return NO_SEGMENT, 0.0
 
 
-@inner
+@shared
 def interval_verdict(table, rows, allowed, q, motion, work):
     """
     Return whether all rows are kept on an interval around q (n,).

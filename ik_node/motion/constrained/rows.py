@@ -21,7 +21,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ik_node.kinematics.kernels import compiled, copy, inner, jacobian_columns, joint_frames, small
+from ik_node.kinematics.kernels import (
+    compiled,
+    copy,
+    inner,
+    jacobian_columns,
+    joint_frames,
+    shared,
+    small,
+)
 from ik_node.motion.constrained.constraint import (
     ANGLES_OF_AXES,
     EXACT_WIDTH,
@@ -303,7 +311,7 @@ def write_gradient(rows, j, work, gradient):
                        + g[3] * column[3] + g[4] * column[4] + g[5] * column[5])
 
 
-@inner
+@shared
 def project(table, rows, lower, upper, q, work):
     """
     Move q (n,) to a posture near it that keeps all rows, by most of their insets.

@@ -276,7 +276,7 @@ def _traced(solver: Solver, q_start: np.ndarray, path: ToolPath, limits: MotionL
     settings[POSITION_TOLERANCE] = settings[ORIENTATION_TOLERANCE] = tracing.TRACE_TOLERANCE
     share = SHORTFALL_SHARE if _is_short(solver, options) else 0.0
     slack = share * options.position_deviation, share * options.orientation_deviation
-    arm = tracing.TracedArm(chain.table, joints, settings,
+    arm = tracing.TracedArm(solver.tables.table, joints, settings,
                             float(options.max_joint_step * scale), slack, _box(options),
                             chain.n > EXACT_AXES - len(options.free_axes))
     targets = _targets(path, scale)

@@ -20,7 +20,7 @@ from math import cos, sin, sqrt
 
 import numpy as np
 
-from ik_node.kinematics.kernels import compiled, inner, pose_error
+from ik_node.kinematics.kernels import compiled, inner, linked, pose_error
 
 METRES_PER_RADIAN = 0.3
 
@@ -131,7 +131,7 @@ def path_pose(table, k, s, pose, second, third):
                            + third[i + 2] * second[6 + j])
 
 
-@compiled
+@linked
 def path_poses(table, coordinates, poses):
     """Write the poses (N, 12) at increasing or decreasing path coordinates (N,)."""
     second, third = np.empty(12), np.empty(12)

@@ -19,7 +19,7 @@ from math import pi
 
 import numpy as np
 
-from ik_node.kinematics.kernels import copy, inner, jacobian_columns, joint_frames, small
+from ik_node.kinematics.kernels import copy, inner, jacobian_columns, joint_frames, shared, small
 from ik_node.solver.descent.layout import (
     ARM_REACH,
     Attempt,
@@ -366,7 +366,7 @@ def advance(q, dq, joints, wrap):
     return largest
 
 
-@inner
+@shared
 def descend(table, joints, settings, goal, attempt, q, work):
     """
     Walk one attempt from `q`; on return `q` is where it ended.
@@ -443,7 +443,7 @@ def descend(table, joints, settings, goal, attempt, q, work):
         advance(q, dq, joints, may_wrap and far)
 
 
-@inner
+@shared
 def measure_postures(goal, poses, length, distances):
     """
     Write the squared distance of the tip from the goal, less a constant, for each posture.
