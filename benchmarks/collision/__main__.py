@@ -20,7 +20,7 @@ RRT-Connect, too, and all of them to VAMP's.  With ``--goals`` arms go to random
 ground and boxes, every motion is judged, and OMPL looks for a way to each goal that is refused.
 ``--stream`` measures what the cycle of a stream costs, ``--checks`` what the check of a posture
 and the proof of a direct motion cost, ``--thickness`` how much thicker than its meshes an arm is
-checked, ``--compile`` what it costs to compile both.  OMPL and VAMP
+checked, ``--compile`` what it costs to compile all kernels.  OMPL and VAMP
 are in benchmarks/requirements.txt; roboplan needs another Pinocchio, so an environment of its own.
 """
 
@@ -217,7 +217,8 @@ def main() -> None:
         for name in options.arms:
             print(*thickness_rows(name), sep='\n', flush=True)
     if options.compile:
-        print('compiled for the first time, s: solver, then check of postures, then proof')
+        print('compiled for the first time, s: solver, then check of postures, then proof, then '
+              'all that a node needs')
         print(compile_row(), flush=True)
     if options.stream:
         print('cycle of a stream: us at the median, in the mean, at 99 %')
