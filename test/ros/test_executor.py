@@ -2,21 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """The executor of the nodes: what rclpy's own does, with fewer rounds."""
 
+from itertools import pairwise
 import threading
-from time import monotonic
+from time import monotonic, sleep
 
+from builtin_interfaces.msg import Time
 import pytest
 from rcl_interfaces.srv import GetParameters
 import rclpy
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.task import Future
+from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from ik_node.ros.middleware import executor as module
-from ik_node.ros.middleware.executor import make_executor, NodeExecutor, TASK_PERIOD_S
+from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.ros.middleware.executor import (
+    LOOK_PERIOD_S,
+    make_executor,
+    NodeExecutor,
+    TASK_PERIOD_S,
+)
 
 
 class Spun:
@@ -35,11 +45,13 @@ class Spun:
             self.executor.spin_once(timeout_sec=0.1)
 
 
-@pytest.fixture(params=['ours', 'of rclpy'])
-def spun(request, context):
+@pytest.fixture(params=['ours', 'ours without bells', 'of rclpy'])
+def spun(request, context, monkeypatch):
     """Run a test with our executor and, to know that it asks nothing else, with rclpy's."""
-    spun = Spun(make_executor() if request.param == 'ours' else SingleThreadedExecutor())
-    assert isinstance(spun.executor, NodeExecutor) == (request.param == 'ours')
+    if request.param == 'ours without bells':
+        monkeypatch.delattr(module.select, 'epoll')
+    spun = Spun(SingleThreadedExecutor() if request.param == 'of rclpy' else make_executor())
+    assert isinstance(spun.executor, NodeExecutor) == (request.param != 'of rclpy')
     yield spun
     spun.executor.remove_node(spun.node)
     spun.node.destroy_node()
@@ -84,6 +96,27 @@ def test_each_message_comes_once_and_in_order(spun):
     assert came == [str(k) for k in range(100)]
 
 
+def test_each_runs_once_before_all_wait_again(spun):
+    """A guard condition that was triggered several times, and a subscription with messages."""
+    came = []
+    publisher = spun.node.create_publisher(String, 'words', 10)
+    spun.node.create_subscription(String, 'words', lambda message: came.append('word'), 10)
+    guard = spun.node.create_guard_condition(lambda: came.append('guard'))
+    spun.node.create_timer(0.001, lambda: (came.append('timer'), sleep(0.005)),
+                           clock=steady_clock())
+    spun.until(publisher.get_subscription_count)
+    came.clear()
+    for _ in range(3):
+        for _ in range(3):
+            guard.trigger()
+            publisher.publish(String())
+        sleep(0.01)
+        spun.executor.spin_once(timeout_sec=0.1)
+    spun.until(lambda: came.count('word') == 9)
+    assert 1 <= came.count('guard') <= 3
+    assert not any(a == b == 'word' for a, b in pairwise(came)), came
+
+
 def test_callbacks_destroyed_by_a_callback_do_not_run(spun):
     """Of two timers that are ready together the first destroys the other."""
     came, timers = [], []
@@ -126,6 +159,76 @@ def test_entities_created_and_destroyed_while_it_spins(spun):
     spun.executor.spin_once(timeout_sec=0.1)
     assert len(came) == 3
     other.destroy_node()
+
+
+def test_a_timer_that_is_cancelled_and_reset(spun):
+    """It runs only when it was reset, also by another thread while the executor waits."""
+    came = []
+    timer = spun.node.create_timer(0.01, lambda: (came.append('timer'), timer.cancel()),
+                                   clock=steady_clock())
+    spun.until(lambda: came)
+    for _ in range(5):
+        spun.executor.spin_once(timeout_sec=0.02)
+    assert len(came) == 1
+    threading.Timer(0.1, timer.reset).start()
+    begin = monotonic()
+    while len(came) == 1:
+        spun.executor.spin_once(timeout_sec=0.5)
+    assert 0.1 < monotonic() - begin < 5.0
+
+
+def test_a_timer_of_simulated_time(spun):
+    """It runs when its time has come on /clock, and not before."""
+    came = []
+    publisher = spun.node.create_publisher(Clock, '/clock', 10)
+    spun.node.set_parameters([Parameter('use_sim_time', value=True)])
+    spun.until(publisher.get_subscription_count)
+    publisher.publish(Clock(clock=Time(sec=100)))
+    spun.until(lambda: spun.node.get_clock().now().nanoseconds)
+    spun.node.create_timer(1.0, lambda: came.append('timer'))
+    for nanosec in (0, 10**8, 9 * 10**8):
+        publisher.publish(Clock(clock=Time(sec=100, nanosec=nanosec)))
+        spun.executor.spin_once(timeout_sec=0.1)
+        spun.executor.spin_once(timeout_sec=0.1)
+    assert not came
+    publisher.publish(Clock(clock=Time(sec=101)))
+    spun.until(lambda: came)
+
+
+def test_a_node_that_moves_to_another_executor(spun):
+    """It is served there, also after the one before has looked again."""
+    came = []
+    publisher = spun.node.create_publisher(String, 'words', 10)
+    spun.node.create_subscription(String, 'words', lambda message: came.append(message.data), 10)
+    guard = spun.node.create_guard_condition(lambda: came.append('guard'))
+    spun.until(publisher.get_subscription_count)
+    before, spun.executor = spun.executor, make_executor()
+    spun.executor.add_node(spun.node)
+    spun.executor.spin_once(timeout_sec=0.0)
+    before.spin_once(timeout_sec=0.0)
+    before.shutdown()
+    publisher.publish(String(data='hello'))
+    guard.trigger()
+    spun.until(lambda: {*came} == {'hello', 'guard'}, LOOK_PERIOD_S / 2)
+
+
+def test_what_does_not_ring_is_not_looked_at(context, monkeypatch):
+    """Of messages and timers the wait sets take no part; all are looked at now and then."""
+    looks, came, spun = [], [], Spun(make_executor())
+    look = NodeExecutor._look
+    monkeypatch.setattr(NodeExecutor, '_look',
+                        lambda self, *given: (looks.append(monotonic()), look(self, *given))[1])
+    publisher = spun.node.create_publisher(String, 'words', 10)
+    spun.node.create_subscription(String, 'words', lambda message: came.append(message.data), 10)
+    spun.node.create_timer(0.01, lambda: publisher.publish(String()), clock=steady_clock())
+    spun.until(lambda: came)
+    looks.clear()
+    came.clear()
+    begin = monotonic()
+    spun.until(lambda: len(came) == 100)
+    assert len(looks) <= (monotonic() - begin) / LOOK_PERIOD_S + 1
+    spun.executor.remove_node(spun.node)
+    spun.node.destroy_node()
 
 
 def test_an_error_reaches_the_caller_and_the_next_callback_runs(spun):
