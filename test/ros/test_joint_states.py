@@ -14,16 +14,24 @@ from time import monotonic
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from harness import ARM, DOWN, NAMES, once_each, positions_of, Probe, process, READY, seconds
+from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 from rclpy.duration import Duration
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from ik_node.base.errors import StateError
 from ik_node.node.goals.queue import START_GRACE_S
-from ik_node.ros.messages.joint_states import JointStates, MAX_JOINT_NAMES, read_joint_state
+from ik_node.ros.messages import joint_states
+from ik_node.ros.messages.joint_states import (
+    joint_state_message,
+    JointStates,
+    MAX_JOINT_NAMES,
+    read_joint_state,
+)
 
 ERROR, STALE = DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 LEAPT = np.array(READY) + [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
@@ -41,6 +49,54 @@ def test_a_message_is_read_once_for_all_nodes_of_a_process():
     assert read_joint_state(data[1]).position[0] == 0.2
     with pytest.raises(RuntimeError):
         read_joint_state(data[0][:9])
+
+
+TEXTS = st.text(st.characters(exclude_characters='\0', exclude_categories=['Cs']), max_size=9)
+VALUES = st.lists(st.floats(), max_size=4)
+
+
+@given(st.integers(-2**31, 2**31 - 1), st.integers(0, 2**32 - 1), TEXTS,
+       st.lists(TEXTS, max_size=4), VALUES, VALUES, VALUES)
+def test_messages_are_read_as_the_middleware_does(sec, nanosec, frame, names, position, velocity,
+                                                  effort):
+    """The first of a sender, and the next ones, for which the middleware is not asked."""
+    message = JointState(header=Header(stamp=Time(sec=sec, nanosec=nanosec), frame_id=frame),
+                         name=names, position=position, velocity=velocity, effort=effort)
+    for k in range(2):
+        message.header.stamp.sec = (sec + k) // 2
+        data = serialize_message(message)
+        with pytest.MonkeyPatch.context() as patch:
+            if k:
+                patch.delattr(joint_states, 'deserialize_message')
+            read = read_joint_state(data)
+        assert (read.header.stamp.sec, read.header.stamp.nanosec) == ((sec + k) // 2, nanosec)
+        assert [*read.name] == names
+        np.testing.assert_array_equal(read.position, position)
+        np.testing.assert_array_equal(read.velocity, velocity)
+
+
+def test_messages_that_are_like_others_but_for_what_is_read():
+    """Another name of the same length, or numbers that are cut off, are seen."""
+    message = JointState(name=['a', 'b'], position=[1.0, 2.0], velocity=[3.0, 4.0])
+    assert read_joint_state(serialize_message(message)).name == ('a', 'b')
+    message.name[1] = 'c'
+    data = serialize_message(message)
+    assert read_joint_state(data).name == ('a', 'c')
+    with pytest.raises(RuntimeError):
+        read_joint_state(data[:-16])
+    assert not read_joint_state(serialize_message(JointState(
+        name=['a', 'c'], position=[1.0, 2.0], velocity=[], effort=[3.0, 4.0]))).velocity
+
+
+def test_messages_are_written_as_the_middleware_does(monkeypatch):
+    """Serialized, and as a message where the middleware has another encoding."""
+    given = 1_500_000_001, ('joint', 'b'), [0.5, math.nan], [-1.0, math.inf]
+    data = joint_state_message(*given)
+    assert isinstance(data, bytes)
+    monkeypatch.setattr(joint_states, '_middleware_reads_it', lambda: False)
+    message = joint_state_message(*given)
+    assert message.header.stamp == Time(sec=1, nanosec=500_000_001)
+    assert repr(deserialize_message(data, JointState)) == repr(message)  # which has a NaN
 
 
 @pytest.mark.parametrize('names, positions, velocities, reason, words', [

@@ -40,10 +40,9 @@ from ik_node.node.robot.settings import StartOptions
 from ik_node.ros.action_client import ACTION_NAME, TrajectoryAction
 from ik_node.ros.controller_manager import ControllerManager, prefix_of
 from ik_node.ros.messages.conversion import held_end, trajectory_message
+from ik_node.ros.messages.joint_states import CDR_LITTLE_ENDIAN
 from ik_node.ros.middleware.clocks import both_clocks
 from ik_node.ros.middleware.qos import node_of
-
-CDR_LITTLE_ENDIAN = b'\x00\x01\x00\x00'
 
 
 def serialized_trajectory(trajectory: Trajectory, stamp: int | None = None) -> bytes:

@@ -10,6 +10,7 @@ from math import inf
 from time import monotonic
 from typing import NamedTuple
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.node import Node
@@ -35,8 +36,14 @@ from ik_node.node.state.clocks import CallbackDelay, message_age, TimeJumps, wai
 from ik_node.node.state.health_checks import Check
 from ik_node.node.state.team import ALONE, Seat
 from ik_node.ros.messages.conversion import pose_stamped
-from ik_node.ros.messages.joint_states import JointStates, read_joint_state
-from ik_node.ros.middleware.clocks import both_clocks, MessageInfo, nanoseconds_of, seconds_of
+from ik_node.ros.messages.joint_states import JointStates, read_joint_state, ReadState
+from ik_node.ros.middleware.clocks import (
+    both_clocks,
+    MessageInfo,
+    nanoseconds_of,
+    seconds_of,
+    time_of,
+)
 from ik_node.ros.middleware.qos import STATES_QOS
 
 CLOCK_TOLERANCE_S = 0.1  # joint states that take longer do not show that the clocks agree
@@ -113,7 +120,7 @@ class ArmState:
                 f'a message on {self._subscription.topic_name} is left out in whole or part: '
                 f'{self.joints.complaint}', throttle_duration_sec=5.0)
 
-    def _read(self, data: bytes, now: float) -> JointState | None:
+    def _read(self, data: bytes, now: float) -> ReadState | None:
         """Return the message; None if it is too long to be read without delaying all else."""
         if len(data) > MAX_STATE_BYTES:
             self.joints.leave_out(
@@ -125,15 +132,15 @@ class ArmState:
             self.joints.leave_out('it cannot be read as a JointState', now)
             return None
 
-    def _take(self, message: JointState, now: float) -> bool:
+    def _take(self, message: ReadState, now: float) -> bool:
         """Store positions and velocities; return whether the whole message was valid."""
         robot = self._robot_slot.robot
         names = () if robot is None else robot.chain.joint_names
         before = [self.joints.positions.get(name, 0.0) for name in names]
-        age = self.joints.age(names, now) if names else np.inf
+        age = self.joints.age(names, now) if names else inf
         stamp = self.joints.oldest_stamp(names) if names else 0.0
         taken = self.joints.take(message, now, None if robot is None else robot.joint_names)
-        if np.isfinite(age):
+        if age < inf:
             # Messages that were held up arrive together; simulated time runs fast, or jumps.
             passed = seconds_of(message.header.stamp) - stamp
             if passed <= self._clock_jumps.longest(age):
@@ -141,29 +148,31 @@ class ArmState:
             self._look_for_leap(robot, before, age, now)
         return taken
 
-    def _note(self, message: JointState, now: float, waited: float) -> None:
+    def _note(self, message: ReadState, now: float, waited: float) -> None:
         """Record the time of arrival, `waited` (s) ago, and publish the tip pose."""
         robot = self._robot_slot.robot
         if robot is None or self.joints.age(robot.chain.joint_names[:1], now) > 0.0:
             return  # the first joint of the arm is not in this message
         stamp, clock = seconds_of(message.header.stamp), self._node.get_clock()
         # How fast simulated time passed while it waited is not known.
-        received = 1e-9 * clock.now().nanoseconds - waited * (not clock.ros_time_is_active) \
+        received = 1e-9 * time_of(clock) - waited * (not clock.ros_time_is_active) \
             - self._clock_jumps.since_stamp(nanoseconds_of(message.header.stamp))
         self._transit = received - stamp
         self._update_period.add(stamp, received)
-        if now - self._last_tip_pose < self._tip_pose_period \
-                or not self._tip_poses.get_subscription_count():
+        if now - self._last_tip_pose < self._tip_pose_period:
+            return
+        self._last_tip_pose = now
+        if not self._tip_poses.get_subscription_count():
             return
         try:
             q, _ = self.joints.state(robot.chain.joint_names, now,
                                      robot.settings.monitor.state_timeout)
         except StateError:
             return
-        self._last_tip_pose = now
         pose = pose_stamped(forward_kinematics(robot.chain, q),
                             self._prefix + robot.chain.base_link)
-        pose.header.stamp = message.header.stamp
+        pose.header.stamp = Time(sec=message.header.stamp.sec,
+                                 nanosec=message.header.stamp.nanosec)
         self._tip_poses.publish(pose)
 
     def renew_tip_pose(self) -> None:
@@ -174,9 +183,9 @@ class ArmState:
         """Detect a joint that is farther from `before` (n,), `age` (s) ago, than it can move."""
         chain, positions = robot.chain, self.joints.positions
         longest = VELOCITY_MARGIN * (age + STATE_DELAY_S)  # s, at the limit of its velocity
-        possible = (longest * robot.settings.limits.velocity).tolist()
+        limits = robot.settings.limits.velocity.tolist()
         for k, name in enumerate(chain.joint_names):
-            if abs(positions[name] - before[k]) <= possible[k]:
+            if abs(positions[name] - before[k]) <= longest * limits[k]:
                 continue
             moved = abs(chain.difference(self.last(robot)[0], np.array(before))[k])
             if moved <= longest * robot.fastest[k]:
@@ -201,7 +210,7 @@ class ArmState:
 
     def next_update(self, points: int = 0) -> float:
         """Return the monotonic time (s) at which the controller starts a trajectory sent now."""
-        now = 1e-9 * self._node.get_clock().now().nanoseconds
+        now = 1e-9 * time_of(self._node.get_clock())
         arrival = now + SEND_TIME_S + points * POINT_TIME_S
         return monotonic() + self._update_period.next_update(arrival, self._given()) - now
 

