@@ -15,7 +15,6 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -28,7 +27,8 @@ from ik_node.motion.action_goal import ActiveGoal, GoalStatus, Tolerances
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.ros.action_client import ACTION_NAME, action_type
 from ik_node.ros.description import Description
-from ik_node.ros.middleware.clocks import steady_clock
+from ik_node.ros.messages.joint_states import joint_state_message
+from ik_node.ros.middleware.clocks import steady_clock, time_of
 from ik_node.ros.middleware.process import forget_garbage, PeriodicReport
 from ik_node.ros.middleware.qos import QosLog
 from ik_node.ros.parameters.node_parameters import declare, options_of, plain, refused
@@ -154,7 +154,6 @@ class SimController(QosLog, Node):
         self._counts: Counter[str] = Counter()
         self._complaint = ''
         self._last_abort = ''
-        self._message = JointState()  # filled anew in each cycle, which is faster than another
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._subscription = self.create_subscription(
@@ -225,7 +224,7 @@ class SimController(QosLog, Node):
         return SetParametersResult(successful=True)
 
     def _now(self) -> float:
-        return 1e-9 * self.get_clock().now().nanoseconds
+        return 1e-9 * time_of(self.get_clock())
 
     def _offer(self, message: JointTrajectory, goal: ActiveGoal | None = None) -> str | None:
         if self._controller is None:
@@ -257,14 +256,10 @@ class SimController(QosLog, Node):
             self._publish(measured_at, measured)
 
     def _publish(self, measured_at: float, state: MotionState) -> None:
-        message = self._message
-        message.header.stamp = Time(nanoseconds=round(1e9 * measured_at)).to_msg()
         fixed = self._fixed_joints if self._options.fixed_joints else {}
-        message.name = [*self._controller.joints, *fixed]
-        rest = [0.0] * len(fixed)
-        message.position = [*state.q.tolist(), *fixed.values()]
-        message.velocity = [*state.qd.tolist(), *rest]
-        self._states.publish(message)
+        self._states.publish(joint_state_message(
+            round(1e9 * measured_at), (*self._controller.joints, *fixed),
+            [*state.q.tolist(), *fixed.values()], [*state.qd.tolist(), *[0.0] * len(fixed)]))
 
     def _report(self) -> None:
         level, text = DiagnosticStatus.OK, 'running'
