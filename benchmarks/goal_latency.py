@@ -4,12 +4,17 @@
 Time from a goal message to the trajectory message, beside a bare echo of the same messages.
 
     .venv/bin/python -m benchmarks.goal_latency [--goals 200]
+    .venv/bin/python -m benchmarks.goal_latency --idle 30
 
 This process publishes goals to the node and takes the trajectories; the simulated controller
 moves the arm.  After each goal it publishes the pose to the echo, which answers with the last
 trajectory, made anew from its arrays, so that both are measured at the same time on the same
 machine.  Half of the goals come while the arm rests, half while it moves.  The processor time
 within the node is that of its thread from the goal callback to the return of publish.
+
+With --idle it measures the processor time of node and simulated controller, with all their
+threads, while the arm rests for so many seconds; beside them that of a bare node of rclpy, which
+takes the same joint states and does nothing with them.
 """
 
 from __future__ import annotations
@@ -21,7 +26,8 @@ from pathlib import Path
 import signal
 import subprocess
 import sys
-from time import perf_counter, thread_time
+from time import perf_counter, sleep, thread_time
+from typing import NoReturn
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
@@ -41,15 +47,19 @@ from ik_node.ros.messages.conversion import pose_stamped, trajectory_message
 from ik_node.ros.middleware.clocks import seconds_of
 from ik_node.ros.middleware.handshake import greet, wait_for
 from ik_node.ros.middleware.process import leave
+from ik_node.ros.middleware.qos import STATES_QOS
 
 STEP_RANGE_RAD = 0.5, 1.0  # of each joint, from its middle to the goals
 IN_MOTION_S = 0.15  # after the start of a motion
 REST_S = 0.4  # after the end of a motion; with it the answer is on the way
 ANSWER_S = 2.0
 START_S = 300.0
+SETTLE_S = 5.0  # until the node has loaded what it did not need to start
 COST_TOPIC = 'goal_cost'
 ECHO = 'from benchmarks.goal_latency import echo; echo()'
 MEASURED_NODE = 'from benchmarks.goal_latency import measured_node; measured_node()'
+BARE = 'from benchmarks.goal_latency import bare; bare()'
+NODE = 'from ik_node.tools.entry import ik_node; ik_node()'
 SIMULATION = 'from ik_node.tools.entry import sim_controller; sim_controller()'
 
 
@@ -73,6 +83,17 @@ def echo() -> None:
 
     node.create_subscription(JointTrajectory, 'joint_trajectory', keep, 10)
     node.create_subscription(PoseStamped, '/goal_echo/goal_pose', answer, 10)
+    try:
+        rclpy.spin(node)
+    except (KeyboardInterrupt, ExternalShutdownException):
+        leave(None, 0)
+
+
+def bare() -> None:
+    """Take joint states."""
+    rclpy.init()
+    node = rclpy.create_node('bare')
+    node.create_subscription(JointState, 'joint_states', lambda message: None, STATES_QOS)
     try:
         rclpy.spin(node)
     except (KeyboardInterrupt, ExternalShutdownException):
@@ -140,11 +161,11 @@ class Client(Node):
 
 @contextmanager
 def running(code: str, *arguments: str):
-    """Run a process of Python."""
+    """Run a process of Python; yield its identifier."""
     child = subprocess.Popen([sys.executable, '-c', code, '--ros-args', *arguments,
                               '--log-level', 'error'])
     try:
-        yield
+        yield child.pid
     finally:
         child.send_signal(signal.SIGINT)
         child.wait(10.0)
@@ -154,13 +175,16 @@ def main() -> None:
     """Run the measurement."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--goals', type=int, default=200)
+    parser.add_argument('--idle', type=float, metavar='SECONDS')
     parser.add_argument('--urdf', type=Path, default=share_file('urdf/six_axis_arm.urdf'))
     options = parser.parse_args()
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     chain = make_chain(read_urdf(options.urdf))
     rclpy.init()
-    client = Client()
     urdf = ('-p', f'urdf_file:={options.urdf}')
+    if options.idle:
+        _idle(options.idle, urdf)
+    client = Client()
     with running(SIMULATION, *urdf), running(ECHO), running(MEASURED_NODE, *urdf):
         if not all(greet(client, name, START_S, publisher) for name, publisher in (
                 ('ik_node', client.goals), ('goal_echo', client.echoes))):
@@ -174,6 +198,29 @@ def main() -> None:
           f'{1e3 * np.median(client.costs):.2f} ms, 99 % '
           f'{1e3 * np.percentile(client.costs, 99):.2f} ms')
     leave(client, 0)
+
+
+def _idle(seconds: float, urdf: tuple[str, ...]) -> NoReturn:
+    node = rclpy.create_node('idle')
+    publisher = node.create_publisher(PoseStamped, '/ik_node/goal_pose', 10)
+    with running(SIMULATION, *urdf) as controller, running(BARE) as nothing, \
+            running(NODE, *urdf) as ours:
+        if not greet(node, 'ik_node', START_S, publisher):
+            sys.exit('the node did not start')
+        sleep(SETTLE_S)
+        processes = {'node': ours, 'simulated controller': controller, 'bare node': nothing}
+        before = {name: _processor_time(pid) for name, pid in processes.items()}
+        sleep(seconds)
+        print('at rest: ' + ', '.join(
+            f'{name} {100.0 * (_processor_time(pid) - before[name]) / seconds:.1f} % of a core'
+            for name, pid in processes.items()))
+    leave(node, 0)
+
+
+def _processor_time(pid: int) -> float:
+    """Return the processor time (s) that all threads of a process have taken."""
+    fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def _measure(client: Client, chain, goals: int) -> tuple[dict[str, tuple], list[int]]:
