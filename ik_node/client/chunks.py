@@ -56,7 +56,7 @@ class Chunks:
         """Return the present by the clock of the client (s), from which `since` is taken."""
         return 1e-9 * self._connection.node.get_clock().now().nanoseconds
 
-    def send(self, poses: Sequence[PoseLike], *, period: float | None = None,
+    def send(self, poses: Sequence[PoseLike] | np.ndarray, *, period: float | None = None,
              times: ArrayLike | None = None, since: float | None = None,
              gripper: ArrayLike | None = None, frame: str | None = None,
              keep: Any = None) -> GoalHandle:
