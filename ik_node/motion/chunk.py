@@ -39,6 +39,7 @@ from ik_node.motion.trajectory.validate import validate
 MAX_CHUNK_POSES = 500
 MAX_CHUNK_S = 8.0         # from now to the last pose
 MIN_POSE_SPACING_S = 2e-3  # between two poses
+ROUNDED_SHARE = 1e-6  # of it, by which times may be nearer
 KEPT_BEFORE = 3           # poses that shape the curve before the time from which it is followed
 CHUNK_CYCLE_S = 0.02      # in which the motion is decided
 SETTLING_S = 1.0          # after the last pose, to come to rest there
@@ -70,7 +71,7 @@ class TimedPoses:
             raise GoalError(f'the chunk has {len(given)} poses; 1 to {MAX_CHUNK_POSES} are taken',
                             Reason.PATH_INVALID)
         k = int(np.diff(given, prepend=-np.inf).argmin())
-        if k and given[k] - given[k - 1] < MIN_POSE_SPACING_S:
+        if k and given[k] - given[k - 1] < (1.0 - ROUNDED_SHARE) * MIN_POSE_SPACING_S:
             raise GoalError(f'pose {k + 1} of the chunk is {given[k] - given[k - 1]:.4g} s after '
                             f'pose {k}; the times must increase, by {MIN_POSE_SPACING_S:g} s at '
                             'least', Reason.PATH_INVALID)

@@ -189,3 +189,10 @@ def test_times_that_are_none(times, words):
     with pytest.raises(GoalError, match=words) as error:
         TimedPoses.checked(times, np.zeros((len(times), 4, 4)))
     assert error.value.reason is Reason.PATH_INVALID
+
+
+def test_times_at_the_least_spacing():
+    """They count as they were meant, wherever rounding brings them a little nearer."""
+    for first in np.linspace(0.0, 1.0, 11):
+        times = first + 2e-3 * np.arange(100)
+        assert len(TimedPoses.checked(times, np.tile(np.eye(4), (100, 1, 1))).times) == 100

@@ -303,7 +303,7 @@ class TreeSolver:
                         f'{said}: it gets to the position, but not in that orientation', (tip,))
             return Reason.NO_SOLUTION, f'{said}, by itself or with the others', (tip,)
         names = ', '.join(map(quote, goals))
-        said = f'the tips {names} can each be brought to their goals, but not all together'
+        said = f'a posture was found for each of the tips {names}, but none for all of them'
         in_the_way = () if len(goals) < 3 else tuple(tip for tip in goals if self._solvable(
             {other: goals[other] for other in goals if other != tip}, start))
         if in_the_way:
