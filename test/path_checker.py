@@ -3,7 +3,7 @@
 """
 A second opinion on the tip's way in a motion: shares no code with what plans it.
 
-The tip comes from Pinocchio, its speeds from differences of its poses.
+The tip comes from Pinocchio, its speeds from differences of its poses, or from its Jacobian.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from motion_checker import dense, path_of
 import numpy as np
 import pinocchio as pin
+import robots
 
 
 def sampled(trajectory, per_segment=8):
@@ -73,3 +74,11 @@ def tool_speeds(times, poses):
              for a, b in zip(poses[:-1], poses[1:])]
     return (np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1) / steps,
             np.array(turns) / steps)
+
+
+def fastest(name, trajectory, per_segment=8):
+    """Return the largest speed (m/s) and angular speed (rad/s) of the tip, between the points."""
+    (_, (Q, Qd, *_)), chain = sampled(trajectory, per_segment), robots.chain(name)
+    twists = np.array([robots.reference(name).jacobian(
+        chain.base_link, chain.tip_link, robots.positions(chain, q)) @ qd for q, qd in zip(Q, Qd)])
+    return np.linalg.norm(twists.reshape(-1, 2, 3), axis=2).max(axis=0)

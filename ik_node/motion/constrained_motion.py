@@ -330,7 +330,7 @@ def _timed(chain: Chain, nodes: np.ndarray, limits: MotionLimits, period: float)
     tip_poses(chain.table, nodes, poses)
     s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(nodes, axis=0), axis=1))])
     path = JointPath(s, nodes, poses, np.zeros(0))
-    return timed_trajectory(path, limits, period, chain.joint_names)[0]
+    return timed_trajectory(path, limits, period, chain)[0]
 
 
 def some_constraint(chain: Chain) -> PathConstraint:

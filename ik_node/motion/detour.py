@@ -170,7 +170,7 @@ def _timed(chain: JointSpace, way: np.ndarray, cuts: np.ndarray, limits: MotionL
     s, q, stops = np.empty(most), np.empty((most, n)), np.empty(len(cuts))
     count, stopped = write_nodes(way, cuts, np.zeros((6, 1, n)), s, q, stops)
     path = JointPath(s[:count], q[:count], _tip_poses(chain, q[:count]), stops[:stopped])
-    return timed_trajectory(path, limits, period, chain.joint_names)[0]
+    return timed_trajectory(path, limits, period, chain)[0]
 
 
 def _tip_poses(chain: JointSpace, q: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from geometry_oracle import bodies_of, model_of, Oracle
 from motion_checker import Bounds, dense, faults, path_of
 from motions import at_rest, limits_of
 import numpy as np
+from path_checker import fastest
 import pytest
 import robots
 
@@ -84,6 +85,18 @@ def test_from_rest_to_rest_round_a_post(those):
                                              robots.positions(CHAIN, q)) for q in trajectory.q]
         speeds = [np.linalg.norm(row[:3] @ qd) for row, qd in zip(J, trajectory.qd)]
         assert 0.19 < max(speeds) < 0.2 * (1.0 + 1e-6)
+
+
+def test_the_tip_keeps_its_limits():
+    """Between the points, and where the curve of the joints bends the way of the tip."""
+    Q = robots.random_postures(CHAIN, 24, 8)
+    free = Q[model().check_many(Q)]
+    those, shares = limits(speed=0.1, angular_speed=0.5), []
+    for a, b in zip(free[:-1:2], free[1::2]):
+        trajectory = plan_detour(model(), at_rest(a), b[None], those, PERIOD_S)
+        shares.append((fastest(NAME, trajectory) / (0.1, 0.5)).max())
+        assert_good(trajectory, those, b)
+    assert 0.98 < min(shares) and max(shares) < 1.001 and len(shares) > 5
 
 
 def test_random_goals():

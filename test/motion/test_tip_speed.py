@@ -19,9 +19,10 @@ from ik_node.model.chain import make_chain
 from ik_node.model.description.urdf import read_urdf
 from ik_node.motion.direct import ruckig_motion
 from ik_node.motion.direct.point_to_point import plan_point_to_point, plan_stop, StartState
-from ik_node.motion.trajectory.interpolation import state_at
+from ik_node.motion.trajectory.interpolation import segments, state_at
 from ik_node.motion.trajectory.limits import MotionLimits, TipLimits
 from ik_node.motion.trajectory.sampling import MAX_TIP_POINTS, tip_path, tip_rates
+from ik_node.motion.trajectory.tip_speed import tip_peaks
 from ik_node.motion.trajectory.trajectory import MotionState
 
 ARM = Path(__file__).parents[2] / 'urdf/six_axis_arm.urdf'
@@ -67,6 +68,19 @@ def test_rates_are_those_of_the_jacobian():
     rng = np.random.default_rng(1)
     Q, Qd = np.array([inside(rng) for _ in range(50)]), rng.normal(size=(50, 6))
     assert np.column_stack(tip_rates(CHAIN, Q, Qd)) == pytest.approx(rates(Q, Qd), abs=1e-12)
+
+
+def test_peaks_are_those_between_the_points():
+    """Of motions with long and with short steps, against Pinocchio at 2000 instants."""
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        limits = replace(LIMITS, jerk=LIMITS.jerk * 10.0**rng.uniform(-1.0, 1.0))
+        trajectory = plan_point_to_point(CHAIN.joint_names, at_rest(inside(rng)), inside(rng),
+                                         limits, 0.2)
+        _, lengths, c = segments(trajectory)
+        _, values = dense(path_of(trajectory), max(9, 2000 // len(lengths)))
+        found = rates(values[0].reshape(-1, 6), values[1].reshape(-1, 6)).max(axis=0)
+        assert tip_peaks(CHAIN, lengths, c) == pytest.approx(found, rel=2e-4)
 
 
 @settings(max_examples=samples(usual=25, nightly=60), deadline=None,

@@ -36,6 +36,7 @@ from ik_node.motion.trajectory.sampling import (
     states_at,
     tip_rates,
 )
+from ik_node.motion.trajectory.tip_speed import tip_peaks
 from ik_node.motion.trajectory.trajectory import merge_close, MotionState, subdivide, Trajectory
 from ik_node.motion.trajectory.validate import JERK_SLACK, validate
 
@@ -190,8 +191,9 @@ def warm_up(chain: Chain, limits: MotionLimits) -> None:
     start = StartState.from_state(MotionState.at_rest(q))
     motion = plan_point_to_point(chain.joint_names, start, q, limits, 0.1, chain)
     StartState.from_motion(motion, 0.0, 0.5 * motion.duration)
-    compiled_segments(motion)
+    _, lengths, c = compiled_segments(motion)
     tip_rates(chain, q[None], q[None])
+    tip_peaks(chain, lengths, c)
 
 
 def plan_stop(joint_names: tuple[str, ...], start: StartState, limits: MotionLimits,

@@ -172,7 +172,7 @@ def _on_a_curve(chain: Chain, nodes: np.ndarray, limits: MotionLimits,
     marks = np.append(0.0, np.cumsum(np.sqrt(np.linalg.norm(np.diff(nodes, axis=0), axis=1))))
     path = _curve(chain, marks, nodes, np.full(len(nodes) - 1, MIN_CURVE_CELLS),
                   *_inside(limits, nodes))
-    trajectory, coordinates = timed_trajectory(path, limits, period, chain.joint_names)
+    trajectory, coordinates = timed_trajectory(path, limits, period, chain)
     return JointPathPlan(trajectory, _passed(trajectory, coordinates(), marks, nodes))
 
 
@@ -202,7 +202,7 @@ def _at_their_times(chain: Chain, q_start: np.ndarray, way: Waypoints, limits: M
                     **{name: np.append(getattr(limits, name), most)
                        for name, most in pace.items()})
     trajectory, coordinates = timed_trajectory(
-        path._replace(q=np.column_stack([path.q, path.s])), paced, period, chain.joint_names)
+        path._replace(q=np.column_stack([path.q, path.s])), paced, period, chain)
     trajectory = replace(trajectory, start=MotionState.at_rest(q[0]), **{
         name: np.ascontiguousarray(getattr(trajectory, name)[:, :chain.n])
         for name in ('q', 'qd', 'qdd')})

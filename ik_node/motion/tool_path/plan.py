@@ -179,7 +179,7 @@ def _followed(solver: Solver, q_start: np.ndarray, path: ToolPath, inside: Motio
         joint_path = JointPath(nodes, q, _tips(solver, path, nodes, q, options),
                                stops[stops < nodes[-1] - COORDINATE_SLACK_M])
         trajectory, coordinates_of = timed_trajectory(
-            joint_path, limits, scale * options.period, solver.chain.joint_names)
+            joint_path, limits, scale * options.period, solver.chain)
         coordinates, (_, lengths, c) = coordinates_of(), segments(trajectory)
         deviation = tracing.largest_deviation(solver.chain.table, path.table, _box(options), c,
                                               lengths, coordinates)

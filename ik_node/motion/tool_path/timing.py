@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.base.errors import PathError
+from ik_node.model.joint_space import JointSpace
 from ik_node.motion.tool_path import pacing, splines, splines as averaging, tracing
 from ik_node.motion.tool_path.splines import BoxFilter, PathMotion, Spline
 from ik_node.motion.trajectory.interpolation import segments
 from ik_node.motion.trajectory.limits import LimitRows, MotionLimits
+from ik_node.motion.trajectory.tip_speed import tip_peaks
 from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 
 MIN_TIMING_NODES = 48        # between two stops
@@ -39,7 +41,7 @@ class JointPath(NamedTuple):
 
 
 def timed_trajectory(path: JointPath, limits: MotionLimits, period: float,
-                     names: tuple[str, ...]) -> tuple[Trajectory, Callable[[], np.ndarray]]:
+                     chain: JointSpace) -> tuple[Trajectory, Callable[[], np.ndarray]]:
     """
     Return the fastest motion through the nodes of a path within the limits.
 
@@ -47,6 +49,8 @@ def timed_trajectory(path: JointPath, limits: MotionLimits, period: float,
     ----------
     period : float
         Largest time between points (s).
+    chain : JointSpace
+        A Chain, if the speed of the tip is limited.
 
     Returns
     -------
@@ -74,12 +78,14 @@ def timed_trajectory(path: JointPath, limits: MotionLimits, period: float,
     states[0, -1] = path.q[-1]
     states[1:, rests] = 0.0
     coordinates = partial(_check_coordinates, motion, boxes, spline.s, times)
-    trajectory = Trajectory(names, MotionState.at_rest(path.q[0]), times, *states)
+    trajectory = Trajectory(chain.joint_names, MotionState.at_rest(path.q[0]), times, *states)
     _, lengths, c = segments(trajectory)
     # The planned shares of the limits leave room for the quintics; the jerk may use all.
     slowdown = max(slowdown, _slowdown(pacing.peak_shares(
         lengths, c, rows._replace(jerk=limits.jerk.copy()))))
-    return (Trajectory(names, trajectory.start, slowdown * times, states[0],
+    if limits.tip.limits_speed:  # between the nodes, where the spline of the tip is off
+        slowdown = max(slowdown, *(tip_peaks(chain, lengths, c) / limits.tip.row[:2]).tolist())
+    return (Trajectory(chain.joint_names, trajectory.start, slowdown * times, states[0],
                        states[1] / slowdown, states[2] / slowdown**2), coordinates)
 
 

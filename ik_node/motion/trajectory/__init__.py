@@ -10,6 +10,7 @@ Trajectories as data: limits, times, values between points, the last check.
     quintic           Quintic polynomials: coefficients from two end states, values and derivatives
     sampling          Compiled states, tip positions and speeds at given times
     timed_curve       A smooth curve through joint positions at given times
+    tip_speed         Compiled peaks of the speed of the tip, between the points, too
     trajectory        A state of the joints, and a trajectory
     validate          The last check: finite, continuous, within every limit
 """
