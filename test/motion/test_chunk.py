@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Poses at given times: passed when they are due, one chunk after another, to rest at the last."""
 
+from dataclasses import replace
+
 from following import circle, distances, HOMES, limits_of, shifted, tip, wall
 from geometry_oracle import bodies_of, model_of, Oracle
 import numpy as np
+from path_checker import fastest
 import pinocchio as pin
 import pytest
 import robots
@@ -14,6 +17,7 @@ from ik_node.motion.chunk import ChunkCurve, plan_chunk, Slowdown, TimedPoses
 from ik_node.motion.constrained.constraint import PathConstraint
 from ik_node.motion.direct.point_to_point import StartState
 from ik_node.motion.trajectory.interpolation import state_at
+from ik_node.motion.trajectory.limits import TipLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.motion.trajectory.validate import validate
 
@@ -75,6 +79,27 @@ def test_chunks_are_followed_in_time(name, period):
                      for t in np.arange(0.2, 1.2, 0.02)])
     assert (late.max(axis=0) < (1e-3, 3e-3)).all(), late.max(axis=0)
     assert plan.deviation[0] < 2e-3 and plan.deviation[1] < 5e-3 and plan.interruption is None
+
+
+@pytest.mark.parametrize('turn', [0.0, 2.0])
+@pytest.mark.parametrize('name', HOMES)
+def test_the_tip_keeps_its_speed_limit(name, turn):
+    """However the joints start and stop: from rest, and from the chunk before in motion."""
+    chain, T = robots.chain(name), tip(name, HOMES[name])
+    limits = replace(limits_of(chain, acceleration=8.0, jerk=200.0), tip=TipLimits(speed=0.05))
+    start, shares = StartState.from_state(MotionState.at_rest(HOMES[name])), []
+
+    def pose(t):
+        found = shifted(T, 0.0, 0.3 * t, 0.0)
+        found[:3, :3] = T[:3, :3] @ pin.exp3(np.array([0.0, turn * t, 0.0]))
+        return found
+
+    for begun in (0.0, 0.4, 0.7):
+        chunk = chunk_of(pose, begun + 0.1, begun + 1.5).later(-begun)
+        active = plan_chunk(chain, None, start, chunk, limits).trajectory
+        shares.append(fastest(name, active)[0] / 0.05)
+        start = StartState.from_motion(active, 0.35, 0.1)
+    assert 0.98 < min(shares) and max(shares) < 1.001
 
 
 @pytest.mark.parametrize('name', HOMES)

@@ -7,7 +7,7 @@ Streams and jogging: poses and velocities that are followed as they come.
     brake             Compiled jerk-limited stop of one joint
     collision_guard   What a stream or a jog may do beside obstacles, and the proof of it
     commanded         What was commanded last, and the trajectory of it
-    constraint_guard  The same of path constraints
+    constraint_guard  The same of path constraints, and of the speed limit of the tip
     cycle             Compiled control cycle that follows a moving target
     follower          One cycle after another: poses or velocities in, a short trajectory out
     jog               Velocities that are commanded by hand

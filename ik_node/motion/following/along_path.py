@@ -332,7 +332,8 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
     linear = 0.0
     for i in range(3):
         linear += course.direction[i]**2
-    fastest = min(fastest, limits.tip[0] / max(sqrt(linear), TINY_VALUE))
+    tip_fastest = limits.tip[0] / max(sqrt(linear), TINY_VALUE)
+    fastest = min(fastest, tip_fastest)
     sign = 1.0 if wanted >= 0.0 else -1.0
     for i in range(near.count[0]):
         near.multipliers[i], towards, other = 0.0, 0.0, 0.0
@@ -415,6 +416,14 @@ def along_cycle(model, target, timing, state, plan, near, work, course):
                        - (share * v[k] + base[k]) * inverse)
         least = max(least, (accelerations[k] - base[k]) * inverse - dt * jerk[k] * length)
         most = min(most, (accelerations[k] - base[k]) * inverse + dt * jerk[k] * length)
+    if tip_fastest < np.inf:
+        # The acceleration ends before the tip is too fast: c dt / 2 + c^2 / 2 J = room.
+        room = tip_fastest - speed + 0.5 * dt * change
+        softest = np.inf
+        for k in range(n):
+            softest = min(softest, RAMP_JERK_SHARE * jerk[k] / max(abs(rates[k]), TINY_VALUE))
+        quickest = min(quickest, softest * (sqrt(0.25 * dt * dt + 2.0 * max(room, 0.0) / softest)
+                                            - 0.5 * dt))
     high = min(high, max(quickest, low, least))
     if low > high:
         if stray > STRAY_SHARE and (joint or course.blocked[0] > 0.0):

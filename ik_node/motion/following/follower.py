@@ -10,7 +10,7 @@ controller ends at rest, so that the arm stops within its limits if no other fol
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -35,7 +35,7 @@ from ik_node.motion.following.commanded import (
     nanoseconds,
     Segment,
 )
-from ik_node.motion.following.constraint_guard import ConstraintGuard
+from ik_node.motion.following.constraint_guard import ConstraintGuard, TipGuard
 from ik_node.motion.following.cycle import (
     CyclePlan,
     CycleTiming,
@@ -108,7 +108,7 @@ class Follower:
                  collisions: CollisionModel | None = None,
                  constraints: Sequence[PathConstraint] = ()) -> None:
         self.chain, self.options, self._collisions = chain, options, collisions
-        self._constraints = tuple(constraints)
+        self._constraints, self._tip_speed = tuple(constraints), limits.tip.speed
         limits.require_positive()
         bias = one_per_joint(chain, options.bias, 'the bias')
         if (bias < 0.0).any():
@@ -168,9 +168,11 @@ class Follower:
         self.trajectory(0.01)
         self.jog(JogCommand(rates=np.ones(self.chain.n)), 0.01)
         self.step(0.02)
+        rest = Segment(0, self._model.limits, self._commanded.state,
+                       CyclePlan(*np.zeros((2, self.chain.n))))
+        TipGuard(self.chain, self._tip_speed).warm_up(rest)
         if self._guard is not None:
-            self._guard.warm_up(Segment(0, self._model.limits, self._commanded.state,
-                                        CyclePlan(*np.zeros((2, self.chain.n)))))
+            self._guard.warm_up(rest)
         self._compiled.add(guarded)
 
     @property
@@ -261,6 +263,7 @@ class Follower:
             else CollisionGuard(self._collisions, self._commanded.state[0], self._near)
         self._keeper = ConstraintGuard(self.chain, self._constraints) if self._constraints \
             else None
+        self._tip = TipGuard(self.chain, self._tip_speed) if self._tip_speed < np.inf else None
 
     def halt(self) -> None:
         """Drop the target and the command: further cycles ramp down to rest."""
@@ -388,9 +391,20 @@ class Follower:
         near, pace = self._look(duration)
         timing = CycleTiming(until_now + 1e-9 * self._commanded.head - now, target_share,
                              duration, pace, swerve_share=swerve_share)
-        return CycleReport(*follow_cycle(self._model, self._poses.target, timing,
-                                         self._commanded.state, plan, near, self._work,
-                                         self._course))
+        return self._follow(self._model, self._poses.target, timing, plan, near)
+
+    def _follow(self, model: FollowModel, target: TargetState, timing: CycleTiming,
+                plan: CyclePlan, near: NearPairs) -> CycleReport:
+        """Write the plan of a cycle towards a target; return the report."""
+        state = self._commanded.state
+        return self._paced(lambda timing: CycleReport(*follow_cycle(
+            model, target, timing, state, plan, near, self._work, self._course)), timing, plan)
+
+    def _paced(self, cycle: Callable[[CycleTiming], CycleReport], timing: CycleTiming,
+               plan: CyclePlan) -> CycleReport:
+        """Write the plan of a cycle, as slow as the limit of the tip needs; return the report."""
+        return cycle(timing) if self._tip is None else self._tip.paced(cycle, timing, Segment(
+            self._commanded.head, self._model.limits, self._commanded.state, plan))
 
     def _stays_on_line(self, now: float) -> bool:
         """Return whether the tip brakes on its line after a stream, as after a jog that ends."""
@@ -410,9 +424,10 @@ class Follower:
         near, pace = self._look(duration)
         look = time_to_rates(self.options.gain, duration) + 0.5 * duration
         if rates is not None:
-            return CycleReport(*joint_cycle(
-                self._jog_model, np.where(self._model.locked, 0.0, rates),
-                CycleTiming(0.0, 0.0, duration, pace), state, plan, near, self._work))
+            rates = np.where(self._model.locked, 0.0, rates)
+            return self._paced(lambda timing: CycleReport(*joint_cycle(
+                self._jog_model, rates, timing, state, plan, near, self._work)),
+                CycleTiming(0.0, 0.0, duration, pace), plan)
         q = state[0] + look * (state[1] + 0.5 * look * state[2])
         target = jog.target(forward_kinematics(self.chain, q), jacobian(self.chain, q) @ (
             state[1] + look * state[2]), now)
@@ -422,14 +437,14 @@ class Follower:
         # The target is where it will be at the time for which the rates are chosen.
         timing = CycleTiming(-look, float(moving), duration, pace,
                              TURNING_COURSE if jog.command.in_tip else STRAIGHT_COURSE)
-        return CycleReport(*follow_cycle(model, target, timing, state, plan, near, self._work,
-                                         self._course))
+        return self._follow(model, target, timing, plan, near)
 
     def _look(self, duration: float) -> tuple[NearPairs, float]:
         """Return what the arm is near to when it reaches the rates of a cycle, and its pace."""
-        guards = [each for each in (self._guard, self._keeper) if each is not None]
-        if not guards:
-            return self._near, 1.0
+        pace = min((each.pace for each in (self._guard, self._keeper, self._tip)
+                    if each is not None), default=1.0)
+        if self._guard is None and self._keeper is None:
+            return self._near, pace
         q, qd, qdd = self._commanded.state
         look = time_to_rates(self.options.gain, duration) + 0.5 * duration
         q_ahead = q + look * (qd + 0.5 * look * qdd)
@@ -440,7 +455,7 @@ class Follower:
             self._keeper.look(q_ahead, self._near)
         if self.options.locked:
             self._near.gradients[:, self._model.locked] = 0.0
-        return self._near, min(each.pace for each in guards)
+        return self._near, pace
 
     def _output(self, report: CycleReport | None, contact: Contact | None = None,
                 leaves: bool = False) -> FollowerOutput:

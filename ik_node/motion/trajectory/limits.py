@@ -273,7 +273,7 @@ class MotionLimits:
         return LimitRows(
             self.lower + POSITION_MARGIN, self.upper - POSITION_MARGIN,
             (1.0 - VELOCITY_MARGIN) * self.velocity, self.acceleration - overshoot,
-            self.jerk.copy(), self.tip.row)
+            self.jerk.copy(), (1.0 - VELOCITY_MARGIN) * self.tip.row)
 
     def for_paths(self) -> LimitRows:
         """

@@ -32,6 +32,7 @@ from motion_checker import begins_on, Bounds, faults
 from motions import at_rest
 from nightly import samples
 import numpy as np
+from path_checker import fastest
 import pinocchio as pin
 import pytest
 import robots
@@ -626,17 +627,49 @@ def test_free_axes_are_left_to_the_bias():
     assert state.q[5] > HOMES[name][5] + 0.8
 
 
-def test_the_tip_keeps_its_speed_limit():
-    """The speed of the tip stays under its limit but for the lag of the joints."""
-    made = follower('ur5', limits=replace(limits_of(robots.chain('ur5')), tip=TipLimits(0.1)))
-    goal = shifted(tip('ur5', HOMES['ur5']), 0.0, 0.3, 0.0)
-    path = []
-    for i in range(600):
-        made.feed(goal, PERIOD * i, PERIOD * i)
-        path.append(tip('ur5', made.step(PERIOD * i).state.q)[:3, 3])
-    speeds = np.linalg.norm(np.diff(path, axis=0), axis=1) / PERIOD
-    assert 0.09 < speeds.max() < 0.103
-    assert np.linalg.norm(path[-1] - goal[:3, 3]) < 1e-4
+@pytest.mark.parametrize('acceleration, jerk', [(2.0, 20.0), (8.0, 200.0)])
+@pytest.mark.parametrize('name', HOMES)
+def test_the_tip_keeps_its_speed_limit(name, acceleration, jerk):
+    """To a far target, on jogs of the tip and of joints, and on all stops sent with them."""
+    limits = replace(limits_of(robots.chain(name), acceleration=acceleration, jerk=jerk),
+                     tip=TipLimits(0.05))
+    made = follower(name, JOINS, limits)
+    rates = np.where(np.arange(len(HOMES[name])) % 2, -0.5, 0.5)
+    goal, fast = shifted(tip(name, HOMES[name]), 0.0, 0.3, 0.0), []
+    for i in range(400):
+        now = PERIOD * i
+        if i < 150:
+            made.feed(goal, now, now)
+        elif i < 250:
+            made.jog(JogCommand(np.array([0.1, -0.2, 0.0, 0.0, 0.0, 1.0])), now)
+        elif i < 300:
+            made.jog(JogCommand(rates=rates), now)
+        made.step(now)
+        fast.append(fastest(name, made.trajectory(now), 4)[0])
+    assert 0.049 < max(fast) < 0.05 * 1.001
+    assert fast[-1] < 1e-9
+
+
+def test_a_lower_limit_of_the_tip_is_soon_kept():
+    """It comes down at once, as fast as the joints can, and the tip stays on its line."""
+    name, start = 'ur5', HOMES['ur5']
+    limits = [replace(limits_of(robots.chain(name)), tip=TipLimits(v)) for v in (0.4, 0.1)]
+    made, other = (follower(name, JOINS, each) for each in limits)
+    speeds, path = [], []
+    for i in range(160):
+        made.jog(JogCommand(np.array([0.0, 0.5, 0.0, 0.0, 0.0, 0.0])), PERIOD * i)
+        state = made.step(PERIOD * i).state
+        J = robots.reference(name).jacobian(made.chain.base_link, made.chain.tip_link,
+                                            robots.positions(made.chain, state.q))
+        speeds.append(np.linalg.norm((J @ state.qd)[:3]))
+        path.append(tip(name, state.q)[:3, 3])
+        if i == 60:
+            other.take_over(made)
+            made = other
+    assert speeds[60] > 0.3 and max(speeds[110:]) < 0.1 * 1.001 and np.mean(speeds[110:]) > 0.095
+    assert max(np.diff(speeds[63:])) < 1e-3
+    aside = np.array(path) - tip(name, start)[:3, 3]
+    assert np.abs(aside[:, [0, 2]]).max() < 1e-3
 
 
 @pytest.mark.parametrize('wall_at', [None, 0.1])
