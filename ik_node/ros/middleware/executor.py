@@ -358,7 +358,8 @@ class NodeExecutor(SingleThreadedExecutor):
             self._run_task(Task(function, (), executor=self))
 
     def _run_waitable(self, waitable: Waitable) -> None:
-        self._run_coroutine(self._take_waitable(waitable))
+        if any(waitable in node.waitables for node in self.get_nodes()):  # else destroyed since
+            self._run_coroutine(self._take_waitable(waitable))
 
     def _run_rung(self, waitable: Waitable) -> None:
         """Run a waitable if it has something, as only a wait set tells."""
