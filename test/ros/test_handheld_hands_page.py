@@ -22,6 +22,11 @@ from scripts.screenshot import CHROMIUM  # noqa: E402
 
 pytestmark = [pytest.mark.real_time,
               pytest.mark.skipif(CHROMIUM is None, reason='no Chromium is installed')]
+SAID = """
+window.said = [];
+new MutationObserver(() => said.push(document.getElementById('state')?.textContent)).observe(
+  document, {subtree: true, childList: true, characterData: true});
+"""
 CONFIG = ROOT / 'config/two_hands.yaml'
 SIMS = {'left_controller': ('torso', 'left_tool'), 'right_controller': ('torso', 'right_tool'),
         'torso_controller': ('base_link', 'torso')}
@@ -130,12 +135,14 @@ def hands(tmp_path):
         for what in ('request', 'websocket'):
             page.on(what, lambda made: requests.append(made.url))
         page.add_init_script(HEADSET)
+        page.add_init_script(SAID)
         probes = {side: Probe(f'{side}_probe', f'/ik_arms/{side}') for side in ('left', 'right')}
         for probe in probes.values():
             ends.callback(probe.destroy_node)
         probe.wait(lambda: 'open http' in handheld.output, PATIENCE)
         page.goto(f'http://127.0.0.1:{port}')
         expect(page.locator('#state')).to_contain_text('from ik_node; is it running?')
+        assert 'ready' not in page.evaluate('said')
         ends.enter_context(running(tmp_path, sims=SIMS, config=CONFIG, **START))
         for side, probe in probes.items():
             probe.wait_for_node()

@@ -145,7 +145,6 @@ def test_pads_and_headset(visitor):
     """A drag on the pad, then a headset: its way times the scale, its losses, stop, its end."""
     page, probe = visitor.page, visitor.probe
     visitor.reads('#state', 'ready')
-    page.wait_for_timeout(2000)  # it says so before the first pose of the tip has come
     begin, known = tip(latest(probe)), len(probe.statuses)
     pad = page.locator('#pad').bounding_box()
     middle = pad['x'] + pad['width'] / 2, pad['y'] + pad['height'] / 2

@@ -104,6 +104,7 @@ function pick(name) {
 
 function words(arm) {
   if (socket.readyState !== WebSocket.OPEN) return refused || 'not connected';
+  if (!arms().length) return 'no arm is known yet';
   if (arm.holding) return 'the arm follows';
   return arm.refusal || 'ready';
 }
