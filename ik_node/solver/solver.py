@@ -219,17 +219,7 @@ class Solver:
         else:
             row, settings = self._pack(goal, seed, given)
             if self._sliding and settings is tables.settings and len(row) == self._row_size:
-                arrays, form = (tables.table, tables.joints, settings), tables.seven_axes
-                found = tables.nearest_row(*arrays, form, row)
-                if found != NEAR_SEED and len(form):
-                    # On self-motions shorter than a step of that search, a descent may be nearer.
-                    attempted, other = True, row.copy()
-                    solved = tables.solve_row(*arrays, tables.postures, NO_POSE, NO_SEED, other,
-                                              self._counts) == 1.0
-                    if not found or solved and self._distance(other) < self._distance(row):
-                        row = other
-                        if solved:
-                            tables.nearest_row(*arrays, form, row)
+                row, attempted = self._nearest(row)
             flag = row[self._flag]
         if flag == 1.0 and self.collisions is None:
             return Result(self.chain, SOLVED_REASON, row, goal, perf_counter() - began)
@@ -243,6 +233,23 @@ class Solver:
         if self.collisions is not None and status in POSTURE_REASONS:
             status, contact = self._free_or_not(self._query(row, settings), status)
         return Result(self.chain, status, row, goal, perf_counter() - began, excess, contact)
+
+    def _nearest(self, row: np.ndarray) -> tuple[np.ndarray, bool]:
+        """Return a row of an exact pose with the nearest posture, and whether it was descended."""
+        tables, form = self.tables, self.tables.seven_axes
+        arrays = tables.table, tables.joints, tables.settings
+        found = tables.nearest_row(*arrays, form, row)
+        if found == NEAR_SEED or not len(form):
+            return row, False
+        # On self-motions shorter than a step of that search, a descent may come nearer.
+        other = row.copy()
+        solved = tables.solve_row(*arrays, tables.postures, NO_POSE, NO_SEED, other,
+                                  self._counts) == 1.0
+        if found and not (solved and self._distance(other) < self._distance(row)):
+            return row, True
+        if solved:
+            tables.nearest_row(*arrays, form, other)
+        return other, True
 
     def _distance(self, row: np.ndarray) -> float:
         """Return the squared distance of the answer of a row from its seed."""

@@ -40,7 +40,7 @@ from ik_node.solver.descent.nearest import approach, slide, squared, write_answe
 from ik_node.solver.descent.residual import fill_goal, residual
 
 VALUES = 96            # of the seventh joint, over a turn at most
-NEAR_SEED = 2
+NEAR_SEED = 2         # what :func:`nearest_row` returns of an answer near the seed
 MAX_SEED_ERROR_M = 1.0  # weighted distance of the tip at the seed, to approach from there
 MAX_STARTS = 16
 INSIDE = 1e-3          # rad beyond the limits, or beyond where a branch ends, that count as inside
