@@ -185,8 +185,8 @@ class SimulatedController:
         scale = self.options.speed_scaling
         command = self._command if self._due is None else \
             self._sampler.sample(self._due + scale * (elapsed - period))
-        self.plant.step(command if scale == 1.0 else MotionState(
-            command.q, scale * command.qd, scale**2 * command.qdd), elapsed)
+        self.plant.step(MotionState(command.q, scale * command.qd, scale**2 * command.qdd),
+                        elapsed)
         self.state = self._sensors.measure(self.plant.state)
         if self.options.silent:
             self._fall_silent()

@@ -9,15 +9,13 @@ All randomness comes from a seed, so that runs can be repeated.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from ik_node.motion.trajectory.trajectory import MotionState
-
-DRAWN_AT_ONCE = 100  # random numbers for so many measurements
 
 
 class Plant(Protocol):
@@ -69,7 +67,7 @@ class LaggingPlant:
             slope = (self._target - before) / dt
             behind, rate = _response(q - before, qd - slope, slope, how, dt)
             reached = MotionState(self._target + behind, slope + rate, (slope + rate - qd) / dt)
-        if True in self.blocked.tolist():  # quicker than any()
+        if self.blocked.any():
             stands = MotionState.at_rest(q)
             reached = MotionState(*(np.where(self.blocked, still, moved) for still, moved in (
                 (stands.q, reached.q), (stands.qd, reached.qd), (stands.qdd, reached.qdd))))
@@ -106,12 +104,6 @@ class Measuring:
     dropped: float = 0.0         # share of the messages that are lost, 0 to 1
 
 
-def _in_blocks(draw: Callable[[Sequence[int]], np.ndarray], *shape: int) -> Iterator[np.ndarray]:
-    """Yield what a generator draws, each with that shape, which takes less time for many."""
-    while True:
-        yield from draw((DRAWN_AT_ONCE, *shape))
-
-
 class Sensors:
     """
     Measures the joints with noise, and delivers measurements with delays and losses.
@@ -122,10 +114,7 @@ class Sensors:
 
     def __init__(self, seed: int, measuring: Measuring = Measuring()) -> None:
         self.measuring = measuring
-        self._noise, losses = (np.random.default_rng([seed, k]) for k in range(2))
-        self._errors: Iterator[np.ndarray] = iter(())  # (2, n) each
-        self._losses = _in_blocks(losses.random)
-        self._joints = 0
+        self._noise, self._losses = (np.random.default_rng([seed, k]) for k in range(2))
         self._in_delivery: deque[tuple[float, MotionState]] = deque()
 
     def forget(self) -> None:
@@ -134,20 +123,13 @@ class Sensors:
 
     def measure(self, state: MotionState) -> MotionState:
         """Return `state` with noise on position and velocity."""
-        how = self.measuring
-        if len(state.q) != self._joints:
-            self._joints = len(state.q)
-            self._errors = _in_blocks(self._noise.standard_normal, 2, self._joints)
-        errors = next(self._errors)
-        if how.noise == how.velocity_noise == 0.0:
-            return state
-        e_q, e_qd = errors
-        return MotionState(state.q + how.noise * e_q, state.qd + how.velocity_noise * e_qd,
-                           state.qdd)
+        e_q, e_qd = self._noise.standard_normal((2, len(state.q)))
+        return MotionState(state.q + self.measuring.noise * e_q,
+                           state.qd + self.measuring.velocity_noise * e_qd, state.qdd)
 
     def deliver(self, now: float, state: MotionState) -> Sequence[tuple[float, MotionState]]:
         """Return the measurements that arrive at `now` (s), times and states, oldest first."""
-        if next(self._losses) >= self.measuring.dropped:
+        if self._losses.random() >= self.measuring.dropped:
             self._in_delivery.append((now, state))
         arrived = []
         # Half a nanosecond of tolerance: clocks count whole ones.

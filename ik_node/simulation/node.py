@@ -28,7 +28,7 @@ from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.ros.action_client import ACTION_NAME, action_type
 from ik_node.ros.description import Description
 from ik_node.ros.messages.joint_states import joint_state_message
-from ik_node.ros.middleware.clocks import steady_clock, time_of
+from ik_node.ros.middleware.clocks import steady_clock
 from ik_node.ros.middleware.process import forget_garbage, PeriodicReport
 from ik_node.ros.middleware.qos import QosLog
 from ik_node.ros.parameters.node_parameters import declare, options_of, plain, refused
@@ -224,7 +224,7 @@ class SimController(QosLog, Node):
         return SetParametersResult(successful=True)
 
     def _now(self) -> float:
-        return 1e-9 * time_of(self.get_clock())
+        return 1e-9 * self.get_clock().now().nanoseconds
 
     def _offer(self, message: JointTrajectory, goal: ActiveGoal | None = None) -> str | None:
         if self._controller is None:

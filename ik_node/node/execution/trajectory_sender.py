@@ -107,11 +107,10 @@ class TrajectorySender:
 
         """
         settings, chain, seat = robot.settings, robot.chain, ALONE if task is None else self._seat
-        if settings.controller_max_points:
-            trajectory = for_controller(
-                trajectory, settings.controller_max_points, levers_of(chain, chain.reach),
-                THINNING_SHARE * settings.paths.least_deviation, limits,
-                None if task is None else partial(_require, robot, task))
+        trajectory = for_controller(
+            trajectory, settings.controller_max_points, levers_of(chain, chain.reach),
+            THINNING_SHARE * settings.paths.least_deviation, limits,
+            None if task is None else partial(_require, robot, task))
         if start_state.backdating:
             begin = at.now - start_state.backdating
             stamp = at.stamp - round(1e9 * start_state.backdating)

@@ -37,13 +37,7 @@ from ik_node.node.state.health_checks import Check
 from ik_node.node.state.team import ALONE, Seat
 from ik_node.ros.messages.conversion import pose_stamped
 from ik_node.ros.messages.joint_states import JointStates, read_joint_state, ReadState
-from ik_node.ros.middleware.clocks import (
-    both_clocks,
-    MessageInfo,
-    nanoseconds_of,
-    seconds_of,
-    time_of,
-)
+from ik_node.ros.middleware.clocks import both_clocks, MessageInfo, nanoseconds_of, seconds_of
 from ik_node.ros.middleware.qos import STATES_QOS
 
 CLOCK_TOLERANCE_S = 0.1  # joint states that take longer do not show that the clocks agree
@@ -155,7 +149,7 @@ class ArmState:
             return  # the first joint of the arm is not in this message
         stamp, clock = seconds_of(message.header.stamp), self._node.get_clock()
         # How fast simulated time passed while it waited is not known.
-        received = 1e-9 * time_of(clock) - waited * (not clock.ros_time_is_active) \
+        received = 1e-9 * clock.now().nanoseconds - waited * (not clock.ros_time_is_active) \
             - self._clock_jumps.since_stamp(nanoseconds_of(message.header.stamp))
         self._transit = received - stamp
         self._update_period.add(stamp, received)
@@ -183,9 +177,9 @@ class ArmState:
         """Detect a joint that is farther from `before` (n,), `age` (s) ago, than it can move."""
         chain, positions = robot.chain, self.joints.positions
         longest = VELOCITY_MARGIN * (age + STATE_DELAY_S)  # s, at the limit of its velocity
-        limits = robot.settings.limits.velocity.tolist()
+        possible = (longest * robot.settings.limits.velocity).tolist()
         for k, name in enumerate(chain.joint_names):
-            if abs(positions[name] - before[k]) <= longest * limits[k]:
+            if abs(positions[name] - before[k]) <= possible[k]:
                 continue
             moved = abs(chain.difference(self.last(robot)[0], np.array(before))[k])
             if moved <= longest * robot.fastest[k]:
@@ -210,7 +204,7 @@ class ArmState:
 
     def next_update(self, points: int = 0) -> float:
         """Return the monotonic time (s) at which the controller starts a trajectory sent now."""
-        now = 1e-9 * time_of(self._node.get_clock())
+        now = 1e-9 * self._node.get_clock().now().nanoseconds
         arrival = now + SEND_TIME_S + points * POINT_TIME_S
         return monotonic() + self._update_period.next_update(arrival, self._given()) - now
 

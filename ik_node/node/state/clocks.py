@@ -83,11 +83,7 @@ class CallbackDelay:
 
     def stood_still(self) -> float:
         """Return how long (s) the process did not run, just now or within CATCH_UP_S."""
-        now = monotonic()
-        recent = now - CATCH_UP_S
-        if now - self._due <= NOTICED_DELAY_S and (
-                not self._delays or self._delays[-1].end <= recent):
-            return 0.0  # as for nearly every joint state
+        recent = monotonic() - CATCH_UP_S
         return max((delay.idle for delay in self._all() if delay.end > recent), default=0.0)
 
     def _all(self) -> list[Delay]:
@@ -164,8 +160,6 @@ class TimeJumps:
 
     def since_stamp(self, stamp: int) -> float:
         """Return by how much (s) time jumped forward after a stamp (ns), in all."""
-        if not self._jumps:
-            return 0.0
         after = monotonic() - JUMP_MEMORY_S
         return sum(delta for at, delta, before in self._jumps if at > after and before >= stamp)
 

@@ -25,7 +25,7 @@ from weakref import WeakSet
 from zlib import crc32
 
 from builtin_interfaces.msg import Duration, Time
-from rclpy.clock import Clock, ClockType, ROSClock
+from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
@@ -48,17 +48,12 @@ def seconds_of(stamp: Time | Duration) -> float:
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
-def time_of(clock: ROSClock) -> int:
-    """Return the time (ns) of the clock of a node, which ``now`` of rclpy makes an object of."""
-    return clock.now().nanoseconds if clock.ros_time_is_active else time_ns()
-
-
-def both_clocks(clock: ROSClock) -> tuple[float, int]:
+def both_clocks(clock: Clock) -> tuple[float, int]:
     """Return one instant on the monotonic clock (s) and on the clock of a node (ns)."""
     looks = []
     for _ in range(CLOCK_READINGS):
         before = monotonic()
-        stamp = time_of(clock)
+        stamp = clock.now().nanoseconds
         after = monotonic()
         looks.append((after - before, 0.5 * (before + after), stamp))
         if after - before < CLOSE_READINGS_S:

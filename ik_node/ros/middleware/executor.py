@@ -10,7 +10,7 @@ when and by which host messages were sent, so that none moves the arm that was s
 Private parts of rclpy are used here alone.
 
 Even a kept wait set takes time for each entity, of which the node has 150 and which hardly ever
-have anything.  So each rings a bell when it has something, and only those that rang are asked.
+have anything.  So each notifies the executor when it has something, and only that is asked.
 That takes a quarter of the node's processor time at rest (2026-11-30).
 """
 
@@ -23,6 +23,7 @@ import ctypes
 from functools import partial
 from math import inf
 import os
+import resource
 import select
 from time import monotonic
 from typing import Any, NamedTuple
@@ -47,6 +48,8 @@ from ik_node.ros.middleware.clocks import being_answered, RCL_OK, take_message
 
 TASK_PERIOD_S = 0.005  # between two looks whether what a coroutine awaits is there
 LOOK_PERIOD_S = 0.5  # between two looks at all entities
+FD_SETSIZE = 1024  # of select
+FILES_SHARE = 0.5  # of the files that a process may open, for what notifies
 
 
 def make_executor() -> SingleThreadedExecutor:
@@ -94,11 +97,11 @@ _SETTERS = {
                      for part in ('feedback', 'status')))}
 
 
-class Bells:
+class Notifier:
     """
-    Tells which entities have something: each has a descriptor of a file, its bell.
+    Tells which entities have something: each has an eventfd, to which the middleware writes.
 
-    The middleware rings by ``eventfd_write`` in threads of its own, without Python.
+    It does so by ``eventfd_write`` in threads of its own, without Python.
 
     Raises
     ------
@@ -107,51 +110,58 @@ class Bells:
 
     """
 
-    # A bell is never closed: what is destroyed may ring a last time.  Another entity that has it
-    # then is looked at in vain.
+    # An eventfd is never closed: what is destroyed may be written of a last time.  Another entity
+    # that has it then is looked at in vain.
     _free: deque[int] = deque()
 
     def __init__(self) -> None:
         self._poll = select.epoll()
         if ctypes.sizeof(ctypes.c_size_t) < 8:
             raise OSError('the arguments of eventfd_write are not those of a callback of rcl')
+        if self._poll.fileno() >= FD_SETSIZE:
+            raise OSError('select cannot wait for so many files')
         self._write = ctypes.cast(ctypes.CDLL(None).eventfd_write, ctypes.c_void_p)
         library = ctypes.CDLL(_rclpy.__file__)  # finds what it is linked against
         self._setters = {kind: [library[name] for name in names]
                          for kind, names in _SETTERS.items()}
-        self._bells: dict[Any, int] = {}
-        self._entities: dict[int, tuple[Any, Run]] = {}  # by bell
+        self._fds: dict[Any, int] = {}
+        self._entities: dict[int, tuple[Any, Run]] = {}  # by eventfd
 
     def keep(self, entities: dict[Any, Run]) -> bool:
-        """Have just these ring, and how they are run; return whether all can."""
-        for entity in self._bells.keys() - entities.keys():
+        """Have just these notify, and how they are run; return whether all can."""
+        if len(entities) > FILES_SHARE * resource.getrlimit(resource.RLIMIT_NOFILE)[0]:
+            return False
+        for entity in self._fds.keys() - entities.keys():
             with suppress(InvalidHandle):  # destroyed since
                 self._set(entity, None, None)
-            bell = self._bells.pop(entity)
-            del self._entities[bell]
-            self._poll.unregister(bell)
-            self._free.append(bell)
-        for entity in entities.keys() - self._bells.keys():
+            fd = self._fds.pop(entity)
+            del self._entities[fd]
+            self._poll.unregister(fd)
+            self._free.append(fd)
+        for entity in entities.keys() - self._fds.keys():
             try:
-                bell = self._free.popleft()
-            except IndexError:
-                try:
-                    bell = os.eventfd(0, os.EFD_NONBLOCK)
-                except OSError:  # too many files
-                    return False
-            self._bells[entity], self._entities[bell] = bell, (entity, entities[entity])
-            self._poll.register(bell, select.EPOLLIN)
+                fd = self._eventfd()
+            except OSError:  # too many files
+                return False
+            self._fds[entity], self._entities[fd] = fd, (entity, entities[entity])
+            self._poll.register(fd, select.EPOLLIN)
             with suppress(InvalidHandle):
-                if not self._set(entity, self._write, bell):
+                if not self._set(entity, self._write, fd):
                     return False
         return True
 
-    def _set(self, entity: Any, function: Any, bell: int | None) -> bool:
+    def _eventfd(self) -> int:
+        try:
+            return self._free.popleft()
+        except IndexError:
+            return os.eventfd(0, os.EFD_NONBLOCK)
+
+    def _set(self, entity: Any, function: Any, fd: int | None) -> bool:
         if isinstance(entity, GuardCondition):
-            if bell is None:
+            if fd is None:
                 del entity.trigger
             else:
-                entity.trigger = partial(os.eventfd_write, bell, 1)
+                entity.trigger = partial(os.eventfd_write, fd, 1)
             return True
         kind = next((kind for kind in _SETTERS if isinstance(entity, kind)), None)
         if kind is None:
@@ -160,18 +170,18 @@ class Bells:
             kind, 'handle'))
         with handle:
             return all(each(ctypes.c_void_p(handle.pointer), function,
-                            ctypes.c_void_p(bell)) == RCL_OK for each in self._setters[kind])
+                            ctypes.c_void_p(fd)) == RCL_OK for each in self._setters[kind])
 
     def wait(self, seconds: float) -> list[tuple[Run, Any, int]]:
-        """Return what rings, how it is run, and how many times it rang."""
-        rings = []
+        """Return how what has something is run, what it is, and how often it notified."""
+        notified = []
         # That of poll itself is in whole milliseconds.
         if select.select([self._poll], [], [], seconds)[0]:
-            for bell, _ in self._poll.poll(0.0):
+            for fd, _ in self._poll.poll(0.0):
                 with suppress(BlockingIOError, KeyError):  # another thread removed the node
-                    entity, run = self._entities[bell]
-                    rings.append((run, entity, os.eventfd_read(bell)))
-        return rings
+                    entity, run = self._entities[fd]
+                    notified.append((run, entity, os.eventfd_read(fd)))
+        return notified
 
 
 class NodeExecutor(SingleThreadedExecutor):
@@ -182,18 +192,18 @@ class NodeExecutor(SingleThreadedExecutor):
     coroutines.  Like rclpy's executors it runs all callbacks that are ready before it waits again.
     Coroutines of services and actions that await something are resumed every TASK_PERIOD_S, and
     not all the time.  Every LOOK_PERIOD_S all entities are looked at by a wait set: events of QoS
-    have no bell, results of actions expire, and no ring that got lost may leave a message behind.
-    Where the middleware or the system has no bells, the wait set is waited for.
+    do not notify, results of actions expire, and none that got lost may leave a message behind.
+    Where the middleware or the system cannot notify, the wait set is waited for.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._ready: deque[tuple[Run, Any]] = deque()
-        # What rang, how it is run, and how often it has still to be: once in each round.
+        # What notified, how it is run, and how often it has still to be: once in each round.
         self._left: dict[Any, tuple[Run, int]] = {}
-        self._bells: Bells | None = None
+        self._notifier: Notifier | None = None
         with suppress(OSError, AttributeError):
-            self._bells = Bells()
+            self._notifier = Notifier()
         self._all: Round | None = None
         self._most: Round | None = None  # without events of QoS, of which there are most
         self._due: dict[Timer, float] = {}  # when (monotonic s) each is to be looked at
@@ -217,14 +227,14 @@ class NodeExecutor(SingleThreadedExecutor):
         """No longer run the callbacks of a node."""
         with self._nodes_lock:
             super().remove_node(node)
-            if self._bells is not None:  # now: later another executor has them ring
-                self._bells.keep({self._guard: _run_guard})
+            if self._notifier is not None:  # now: later they notify another executor
+                self._notifier.keep({self._guard: _run_guard})
         self.wake()
 
     def shutdown(self, timeout_sec: float | None = None) -> bool:
         """Run no more callbacks."""
-        if self._bells is not None:
-            self._bells.keep({})
+        if self._notifier is not None:
+            self._notifier.keep({})
         return super().shutdown(timeout_sec)
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
@@ -251,7 +261,7 @@ class NodeExecutor(SingleThreadedExecutor):
             timeout_sec = longest
         if self._known_changes != self._changes:
             self._renew()
-        if self._bells is None:
+        if self._notifier is None:
             those, now = self._most, monotonic()
             if now > self._next_look:
                 those, self._next_look = self._all, now + LOOK_PERIOD_S
@@ -263,11 +273,12 @@ class NodeExecutor(SingleThreadedExecutor):
             if timer.clock.ros_time_is_active and self._due[timer] > monotonic():
                 self._due[timer] = inf  # until time comes on /clock
         now = monotonic()
-        rung = self._bells.wait(max(min([now + timeout_sec, *self._due.values()]) - now, 0.0))
+        due = min([now + timeout_sec, *self._due.values()])
+        notified = self._notifier.wait(max(due - now, 0.0))
         self._ready += [(self._run_task, task) for task in (*tasks, *awaiting)]
         now = monotonic()
         self._ready += [(self._run_timer, timer) for timer, due in self._due.items() if due <= now]
-        for run, entity, times in rung:
+        for run, entity, times in notified:
             self._left[entity] = run, times + self._left.get(entity, (run, 0))[1]
         for entity, (run, times) in [*self._left.items()]:
             self._ready.append((run, entity))
@@ -278,7 +289,7 @@ class NodeExecutor(SingleThreadedExecutor):
         if now > self._next_look:
             found = [each for each in self._look(self._all, 0.0) if each not in self._ready]
             self._ready += found
-            # What did not ring may have more.
+            # What did not notify may have more.
             self._next_look = 0.0 if found else now + LOOK_PERIOD_S
 
     def _look(self, those: Round, timeout_sec: float) -> list[tuple[Run, Any]]:
@@ -321,12 +332,12 @@ class NodeExecutor(SingleThreadedExecutor):
             actions = [each for each in waitables if not isinstance(each, EventHandler)]
             self._all, self._most = self._round(kinds, waitables), self._round(kinds, actions)
             self._next_look = 0.0
-            if self._bells is not None and not self._bells.keep({
+            if self._notifier is not None and not self._notifier.keep({
                     **dict.fromkeys(timers, self._set_due), **dict.fromkeys(guards, _run_guard),
                     **{entity: run for _, run, entities in ends for entity in entities},
-                    **dict.fromkeys(actions, self._run_rung)}):
-                self._bells.keep({})
-                self._bells = None
+                    **dict.fromkeys(actions, self._run_notified)}):
+                self._notifier.keep({})
+                self._notifier = None
             self._due = {}
             for timer in timers:
                 self._set_due(timer)
@@ -361,7 +372,7 @@ class NodeExecutor(SingleThreadedExecutor):
         if any(waitable in node.waitables for node in self.get_nodes()):  # else destroyed since
             self._run_coroutine(self._take_waitable(waitable))
 
-    def _run_rung(self, waitable: Waitable) -> None:
+    def _run_notified(self, waitable: Waitable) -> None:
         """Run a waitable if it has something, as only a wait set tells."""
         with suppress(InvalidHandle):  # destroyed since
             self._ready += self._look(self._round([], [waitable]), 0.0)

@@ -127,8 +127,7 @@ def run(name: str, make_node: Callable[[], ClosableNode],
     for each in getattr(node, 'nodes', (node,)):
         executor.add_node(each)
     spinning = True
-    context = rclpy.get_default_context()
-    while not ended and context.ok():
+    while not ended and rclpy.ok():
         try:
             executor.spin_once(timeout_sec=SIGNAL_LATENCY_S)
         except Exception:  # noqa: BLE001 - whatever one message did, the node lives
