@@ -7,8 +7,8 @@ The thickness of a hull is the largest distance of its faces from the mesh, wher
 of it.  Planes are tried across the axes, and through the bottom of the widest hollows along the
 surface and across the hull's face over them; the one is taken that lowers the sum of volume times
 squared thickness most: a greedy form of approximate convex decomposition (Lien and Amato 2007,
-"Approximate convex decomposition of polyhedra").  Cuts that have not lowered it by much in the
-end are taken back, as each part makes checks slower.
+"Approximate convex decomposition of polyhedra").  Of these cuts
+those stay that make the thickest hull thinner by more than they make checks slower.
 
 Nothing is lost by a cut, to 0.01 mm.  Triangles that cross the plane are divided there.  What a
 part has of the inside of a solid is contained, too: its extreme points are on the surface, but for
@@ -18,7 +18,7 @@ those where three planes meet inside of the solid, and these are added.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,8 +34,8 @@ from ik_node.collision.meshes.mesh_cuts import (
 
 MAX_PARTS = 8
 THICKNESS_M = 3e-3         # of hulls beyond the mesh, that is small enough
-MIN_GAIN = 0.4             # each cut lowers volume times squared thickness by this share
-UNCUT_M = THICKNESS_M / (1.0 - MIN_GAIN) ** 0.5  # below which no cut lowers it by that
+WORK_EXPONENT = 0.4        # of the number of parts, by which a thickness is multiplied
+UNCUT_M = 1.3 * THICKNESS_M  # of the hull of a part that is not cut any more
 LEAST_GAIN = 0.05          # so that more cuts are tried
 SURFACE_SPACING_M = 1e-3   # of the points that stand for the mesh, as far as they suffice
 SURFACE_POINTS = 3_000, 40_000
@@ -105,6 +105,14 @@ class Part:
         return cost_of(self.volume, self.thickness)
 
 
+class Way(NamedTuple):
+    """Some cuts of a mesh, and what comes of them."""
+
+    thickness: float       # of the thickest hull, m; 3 mm at least
+    cost: float            # of all hulls
+    cut: tuple[Part, ...]  # which parts are cut
+
+
 def cost_of(volume: float, thickness: float) -> float:
     """Return volume times squared thickness of a hull, of which 3 mm do not matter."""
     return volume * max(thickness, THICKNESS_M) ** 2
@@ -123,30 +131,37 @@ def cut_at_hollows(triangles: np.ndarray) -> list[np.ndarray]:
         part.sides = _best_cut(part, surface)
         undecided += part.sides
         count += bool(part.sides)
-    _drop_poor_cuts(whole)
-    return _cut_alike(triangles, whole, triangles)
+    return _cut_alike(triangles, whole, _worthy(whole), triangles)
 
 
-def _drop_poor_cuts(part: Part) -> tuple[float, int]:
-    """Drop cuts that do not lower the cost by MIN_GAIN each; return the cost and the number."""
+def _worthy(whole: Part) -> tuple[Part, ...]:
+    """Return the parts whose cuts stay: thin hulls, but also few, as each makes checks slower."""
+    return min(_thinnest(whole), key=lambda way: (
+        way.thickness * (len(way.cut) + 1) ** WORK_EXPONENT, way.cost)).cut
+
+
+def _thinnest(part: Part) -> list[Way]:
+    """Return for each number of cuts that way of those made whose thickest hull is thinnest."""
+    uncut = Way(max(part.thickness, THICKNESS_M), part.cost, ())
     if not part.sides:
-        return part.cost, 0
-    (one, few), (other, more) = map(_drop_poor_cuts, part.sides)
-    count = few + more + 1
-    if one + other > (1.0 - MIN_GAIN) ** count * part.cost:
-        part.sides, one, other, count = [], part.cost, 0.0, 0
-    return one + other, count
+        return [uncut]
+    ways = [Way(max(one.thickness, other.thickness), one.cost + other.cost,
+                (part, *one.cut, *other.cut))
+            for one, other in product(*map(_thinnest, part.sides))]
+    ways.sort(key=lambda way: way[:2], reverse=True)
+    return [uncut, *{len(way.cut): way for way in ways}.values()]
 
 
-def _cut_alike(triangles: np.ndarray, part: Part, solid: np.ndarray) -> list[np.ndarray]:
-    """Cut all triangles as some of them were, with exact corners inside of the solid."""
-    if not part.sides:
+def _cut_alike(triangles: np.ndarray, part: Part, those: tuple[Part, ...],
+               solid: np.ndarray) -> list[np.ndarray]:
+    """Cut all triangles as some of `those` parts were, with exact corners inside of the solid."""
+    if part not in those:
         return [triangles]
     plane = part.sides[0].cuts[-1][0]
     corners = _corners(plane, part.cuts)
     halves = _cut(triangles, plane, corners[are_inside(corners, solid)])
     return [piece for half, side in zip(halves, part.sides)
-            for piece in _cut_alike(half, side, solid)]
+            for piece in _cut_alike(half, side, those, solid)]
 
 
 def surface_of(triangles: np.ndarray) -> Surface | None:

@@ -34,7 +34,7 @@ from ik_node.collision.meshes.walls import MAX_WALLS
 
 LOCK_PATIENCE_S = 60.0  # for another process, which may hang
 LOCK_PERIOD_S = 0.05
-HULLS_VERSION = 5  # raised with each change of how hulls are computed
+HULLS_VERSION = 6  # raised with each change of how hulls are computed
 
 logger = logging.getLogger(__name__)
 
