@@ -56,6 +56,28 @@ NO_SLACK = np.empty((0, 0))   # of joints that are just where a motion has them
 PAIR_TOO_NEAR, INTERVAL_PROVED, INTERVAL_UNDECIDED = -1, 0, 1  # of an interval
 
 
+class JointCurve(NamedTuple):
+    """A motion of the joints, as :func:`certify` takes it."""
+
+    lengths: np.ndarray
+    """(k,), duration of each segment, s."""
+    c: np.ndarray
+    """(6, k, n), polynomials of the joints in the time since the start of the segment."""
+    slack: np.ndarray = NO_SLACK
+    """(k, n), by how much more the joints may be elsewhere in each segment, rad or m; or none."""
+
+
+class Allowed(NamedTuple):
+    """The distances (m) that pairs must keep."""
+
+    least: np.ndarray
+    """(K,), changed; below 0, minus the depth of an overlap."""
+    wanted: np.ndarray
+    """(K,), to which `least` rises, as the pairs come apart."""
+    doubt: float
+    """A distance this little above the least counts as too near."""
+
+
 class IntervalWork(NamedTuple):
     """The arrays in which intervals of a motion are looked at."""
 
@@ -64,6 +86,8 @@ class IntervalWork(NamedTuple):
     blocks are looked at."""
     margins: np.ndarray
     """(B,), the largest distance (m) that a pair of each block must keep; not negative."""
+    near: np.ndarray
+    """(B,) int, numbers of the blocks; those that are looked at come first."""
     rows: np.ndarray
     """(4, n), position in the middle of an interval; how far the joints go from there on a
     straight line, and at most; and position in a segment."""
@@ -71,7 +95,8 @@ class IntervalWork(NamedTuple):
 
 def interval_work(n: int, blocks: int = 0) -> IntervalWork:
     """Return the workspace of :func:`first_contact` for n joints and some blocks of pairs."""
-    return IntervalWork(np.zeros((MAX_INTERVALS, 3)), np.zeros(blocks), np.zeros((4, n)))
+    return IntervalWork(np.zeros((MAX_INTERVALS, 3)), np.zeros(blocks), np.arange(blocks),
+                        np.zeros((4, n)))
 
 
 @dataclass(frozen=True)
@@ -169,11 +194,12 @@ def certify(model: CollisionModel, begins: np.ndarray, lengths: np.ndarray, c: n
         allowed = allowed_distances(model, c[0, 0], work)
     rises = allowed is not model.margins and bool((allowed < model.margins).any())
     wanted = np.maximum(allowed, model.margins) if rises else allowed
+    blocks = len(model.pairs.blocks)
     segment, t, k = first_contact(
-        model.pairs_from(c[0, :1]), np.ascontiguousarray(lengths, dtype=float), c,
-        NO_SLACK if slack is None else slack, allowed.copy() if rises else allowed, wanted, rises,
-        LEAST_DOUBT_M, np.arange(len(model.pairs.blocks)),
-        interval_work(c.shape[2], len(model.pairs.blocks)), work)
+        model.pairs_from(c[0, :1]), JointCurve(np.ascontiguousarray(lengths, dtype=float), c,
+                                               NO_SLACK if slack is None else slack),
+        Allowed(allowed.copy() if rises else allowed, wanted, LEAST_DOUBT_M), blocks,
+        interval_work(c.shape[2], blocks), work)
     if segment == NO_SEGMENT:
         return None
     q = (c[:, segment] * t ** np.arange(6)[:, None]).sum(axis=0)
@@ -192,28 +218,17 @@ def certify_edge(model: CollisionModel, q0: np.ndarray, q1: np.ndarray,
 
 
 @compiled
-def first_contact(check, lengths, c, slack, least, wanted, rises, doubt, near, intervals,
-                  work):
+def first_contact(check, curve, allowed, count, intervals, work):
     """
     Find the first instant at which a pair of parts is too near.
 
     Parameters
     ----------
     check : Pairs
-    lengths : (k,) array
-    c : (6, k, n) array
-    slack : (k, n) or (0, 0) array
-        As for :func:`certify`; none.
-    least : (K,) array, changed
-        The distance (m) that each pair must keep; below 0, minus the depth of an overlap.
-    wanted : (K,) array
-        That to which `least` rises, as the pairs come apart.
-    rises : bool
-        Whether some of `least` are below `wanted`.
-    doubt : float
-        A distance (m) this little above the least counts as too near.
-    near : (B,) int array
-        Numbers of the blocks, in any order; changed.
+    curve : JointCurve
+    allowed : Allowed
+    count : int
+        How many blocks are looked at, the first of ``intervals.near``; they change places.
     intervals : IntervalWork
     work : CheckWork
 
@@ -223,17 +238,20 @@ def first_contact(check, lengths, c, slack, least, wanted, rises, doubt, near, i
         Segment (NO_SEGMENT if there is none), time in it (s), and pair.
 
     """
-    return contact_on_way(check, lengths, c, slack, least, wanted, rises, doubt, near, intervals,
-                          work)
+    return contact_on_way(check, curve, allowed, count, intervals, work)
 
 
 @shared
-def contact_on_way(check, lengths, c, slack, least, wanted, rises, doubt, near, intervals, work):
+def contact_on_way(check, curve, allowed, count, intervals, work):
     """As :func:`first_contact`, for compiled functions."""
+    lengths, c, slack = curve.lengths, curve.c, curve.slack
+    least, wanted, doubt = allowed.least, allowed.wanted, allowed.doubt
     stack, rows, margins = intervals.stack, intervals.rows, intervals.margins
-    q, motion, middle = rows[0], rows[1:3], rows[3]
-    all_blocks = wide = left = near.shape[0]
-    end = 0
+    q, motion, middle, near = rows[0], rows[1:3], rows[3], intervals.near[:count]
+    all_blocks = wide = left = count
+    end, rises = 0, False
+    for k in range(least.shape[0]):
+        rises = rises or least[k] < wanted[k]
     for i in range(all_blocks):
         margins[near[i]] = max(0.0, most_of_block(check, near[i], wanted))
     for segment in range(lengths.shape[0]):
@@ -242,7 +260,7 @@ def contact_on_way(check, lengths, c, slack, least, wanted, rises, doubt, near, 
         else:
             if segment % WIDE_WINDOW == 0:
                 last = min(segment + WIDE_WINDOW, lengths.shape[0])
-                window_deviations(c, lengths, slack, segment, last, q, motion, middle)
+                window_deviations(curve, segment, last, q, motion, middle)
                 place_parts(check, q, work)
                 wide = left = blocks_within(check, motion[1], margins, near, work)
             if segment % WIDE_WINDOW == 0 or segment == end:
@@ -250,7 +268,7 @@ def contact_on_way(check, lengths, c, slack, least, wanted, rises, doubt, near, 
                 while end < lengths.shape[0] and length + lengths[end] <= WINDOW_S:
                     length, end = length + lengths[end], end + 1
                 if left > 0 and end > segment + 1:
-                    window_deviations(c, lengths, slack, segment, end, q, motion, middle)
+                    window_deviations(curve, segment, end, q, motion, middle)
                     place_parts(check, q, work)
                     left, _ = undecided_blocks(check, motion, margins, least, near[:wide], doubt,
                                                work)
@@ -261,10 +279,10 @@ def contact_on_way(check, lengths, c, slack, least, wanted, rises, doubt, near, 
         for part in range(parts):
             h = 0.5 * lengths[segment] / parts
             stack[0, 0], stack[0, 1], stack[0, 2] = (2 * part + 1) * h, h, left
-            count = 1
-            while count > 0:
-                count -= 1
-                t, h, candidates = stack[count, 0], stack[count, 1], int(stack[count, 2])
+            waiting = 1
+            while waiting > 0:
+                waiting -= 1
+                t, h, candidates = stack[waiting, 0], stack[waiting, 1], int(stack[waiting, 2])
                 positions_at(c, segment, t, q)
                 deviations(c, segment, t, h, motion)
                 if slack.shape[0] > 0:
@@ -279,14 +297,14 @@ def contact_on_way(check, lengths, c, slack, least, wanted, rises, doubt, near, 
                     continue
                 # Shorter intervals would not decide more: the slack stays.
                 if h < CONTACT_TIME_S and (undecided < 0 or slack.shape[0] > 0) \
-                        or count + 2 > stack.shape[0]:
+                        or waiting + 2 > stack.shape[0]:
                     return segment, t, k
                 h *= 0.5
                 # The earlier half is looked at first.
                 for sign in (1.0, -1.0):
-                    stack[count, 0], stack[count, 1] = t + sign * h, h
-                    stack[count, 2] = candidates if undecided < 0 else undecided
-                    count += 1
+                    stack[waiting, 0], stack[waiting, 1] = t + sign * h, h
+                    stack[waiting, 2] = candidates if undecided < 0 else undecided
+                    waiting += 1
     return NO_SEGMENT, 0.0, 0
 
 
@@ -400,12 +418,13 @@ def block_verdict(check, motion, margin, least, block, doubt, work):
 
 
 @inner
-def window_deviations(c, lengths, slack, first, last, q, motion, middle):
+def window_deviations(curve, first, last, q, motion, middle):
     """
     Write positions amid segments `first` to `last`, and how far each joint is from them there.
 
     `middle` (n,): workspace.
     """
+    lengths, c, slack = curve.lengths, curve.c, curve.slack
     positions_at(c, (first + last) // 2, 0.0, q)
     for i in range(q.shape[0]):
         motion[0, i] = motion[1, i] = 0.0  # no straight line is known

@@ -14,11 +14,12 @@ from math import sqrt
 import numpy as np
 
 from ik_node.collision.distances.certificate import (
+    Allowed,
     contact_on_way,
     CONTACT_TIME_S,
     interval_work,
+    JointCurve,
     NO_SEGMENT,
-    NO_SLACK,
 )
 from ik_node.collision.distances.check import CheckWork
 from ik_node.collision.distances.model import CollisionModel
@@ -51,34 +52,32 @@ def free_cuts(model: CollisionModel, way: np.ndarray, least: np.ndarray,
 
     """
     cuts, blocks = np.zeros(len(way) - 2), len(model.pairs.blocks)
-    write_cuts(model.pairs_from(way), way, least, np.arange(blocks),
-               interval_work(way.shape[1], blocks), np.zeros((6, 1, way.shape[1])), NO_SLACK,
-               False, cuts, work)
+    # So short that where it is blocked does not matter.
+    blend = JointCurve(np.full(1, CONTACT_TIME_S), np.zeros((6, 1, way.shape[1])))
+    write_cuts(model.pairs_from(way), way, least, interval_work(way.shape[1], blocks), blend, cuts,
+               work)
     return cuts
 
 
 @compiled
-def write_cuts(check, way, least, near, intervals, c, slack, rises, cuts, work):
+def write_cuts(check, way, least, intervals, blend, cuts, work):
     """
     Write what :func:`free_cuts` returns.
 
     Parameters
     ----------
-    near, intervals, slack, rises :
-        As for :func:`ik_node.collision.distances.certificate.first_contact`; NO_SLACK and False,
-        as constants here would make a second copy of the compiled function.
-    c : (6, 1, n) array
-        Workspace.
+    intervals : IntervalWork
+    blend : JointCurve
+        Of one segment; workspace but for its duration.
 
     """
-    # So short that where it is blocked does not matter.
-    length = np.full(1, CONTACT_TIME_S)
     for k in range(cuts.shape[0]):
         cut = MAX_CUT_SHARE * min(edge_length(way, k), edge_length(way, k + 1))
         while cut >= MIN_CUT:
-            write_blend(way, k + 1, cut, CONTACT_TIME_S, c)
-            segment, _, _ = contact_on_way(check, length, c, slack, least[k], least[k], rises,
-                                           BLEND_DOUBT_M, near, intervals, work)
+            write_blend(way, k + 1, cut, blend.lengths[0], blend.c)
+            allowed = Allowed(least[k], least[k], BLEND_DOUBT_M)
+            segment, _, _ = contact_on_way(check, blend, allowed, check.blocks.shape[0], intervals,
+                                           work)
             if segment == NO_SEGMENT:
                 cuts[k] = cut
                 break

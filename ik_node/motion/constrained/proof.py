@@ -207,7 +207,7 @@ def interval_verdict(table, rows, allowed, q, motion, work):
                 return UNDECIDED
             continue
         if rows.kinds[j] == TILT_ROW:
-            if not tilt_kept(rows, j, allowed[j], tip, motion, turn, turned, work):
+            if not tilt_kept(rows, j, allowed[j], tip, motion, (turn, turned), work):
                 return UNDECIDED
             continue
         write_gradient(rows, j, work, work.step)
@@ -282,9 +282,9 @@ def distance_kept(rows, j, allowed, tip, motion, rests, work):
 
 
 @inner
-def tilt_kept(rows, j, allowed, tip, motion, turn, turned, work):
+def tilt_kept(rows, j, allowed, tip, motion, turns, work):
     """Return whether a TILT_ROW is kept on an interval."""
-    c, widest = rows.factors[j], rows.bounds[j] + allowed
+    c, widest, (turn, turned) = rows.factors[j], rows.bounds[j] + allowed, turns
     if work.values[j] + turned <= allowed:
         return True
     if widest > 0.5 * pi:

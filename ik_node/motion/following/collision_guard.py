@@ -21,14 +21,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ik_node.collision.distances.certificate import (
+    Allowed,
     certify,
     Contact,
     first_contact,
     interval_work,
     IntervalWork,
+    JointCurve,
     LEAST_DOUBT_M,
     NO_SEGMENT,
-    NO_SLACK,
     START_SLACK_M,
 )
 from ik_node.collision.distances.check import (
@@ -64,7 +65,6 @@ class PlanProof(NamedTuple):
     spare: np.ndarray
     postures: np.ndarray  # (B, n), at which posture
     waits: np.ndarray     # (B,) int, cycles until it is worth to look again
-    near: np.ndarray      # (B,) int, first the blocks that are left to be proved
     # ends, lengths: (4 n,), end and duration (s) of the pieces of the motion, with one jerk each
     ends: np.ndarray
     lengths: np.ndarray
@@ -75,16 +75,16 @@ class PlanProof(NamedTuple):
     # another posture
     moved: np.ndarray
     deviation: np.ndarray
-    # Workspace of :func:`ik_node.collision.distances.certificate.first_contact`.
+    # Workspace of :func:`ik_node.collision.distances.certificate.first_contact`; the blocks that
+    # are left to be proved come first in it
     intervals: IntervalWork
 
 
 def plan_proof(blocks: int, n: int) -> PlanProof:
     """Return that nothing is known of some blocks yet, for an arm of n joints."""
     return PlanProof(np.full(blocks, -np.inf), np.zeros((blocks, n)),
-                     np.zeros(blocks, dtype=np.int64), np.zeros(blocks, dtype=np.int64),
-                     np.zeros(4 * n), np.zeros(4 * n), np.zeros((6, 4 * n, n)), np.zeros(n),
-                     np.zeros(n), interval_work(n, blocks))
+                     np.zeros(blocks, dtype=np.int64), np.zeros(4 * n), np.zeros(4 * n),
+                     np.zeros((6, 4 * n, n)), np.zeros(n), np.zeros(n), interval_work(n, blocks))
 
 
 @compiled
@@ -108,10 +108,11 @@ def unproved_blocks(check, limits, state, plan, least, proof, work):
     Returns
     -------
     int
-        How many blocks are left; they come first in ``proof.near``.
+        How many blocks are left; they come first in ``proof.intervals.near``.
 
     """
-    q, deviation, n = state[0], proof.deviation, state.shape[1]
+    q, deviation, near = state[0], proof.deviation, proof.intervals.near
+    n = state.shape[1]
     write_reach(limits, state, plan, proof.moved)
     left, placed = 0, False
     for block in range(check.blocks.shape[0]):
@@ -124,7 +125,7 @@ def unproved_blocks(check, limits, state, plan, least, proof, work):
                 continue
         if proof.waits[block] > 0:
             proof.waits[block] -= 1
-            proof.near[left] = block
+            near[left] = block
             left += 1
             continue
         if not placed:
@@ -136,7 +137,7 @@ def unproved_blocks(check, limits, state, plan, least, proof, work):
             proof.postures[block, i] = q[i]
         if spare <= approach(check, proof.moved, frames, (a, b)):
             proof.waits[block] = LOOK_AGAIN_CYCLES
-            proof.near[left] = block
+            near[left] = block
             left += 1
     if left > 0:
         write_pieces(limits, state, plan, proof)
@@ -270,8 +271,9 @@ class CollisionGuard:
         write_all_pieces(segment.limits, state, segment.plan, proof)
         unproved_blocks(pairs, segment.limits, state, segment.plan, self._allowed, proof,
                         self._work)
-        first_contact(pairs, proof.lengths, proof.c, NO_SLACK, self._least, self._least, False,
-                      STREAM_DOUBT_M, proof.near[:0], proof.intervals, self._work)
+        first_contact(pairs, JointCurve(proof.lengths, proof.c),
+                      Allowed(self._least, self._least, STREAM_DOUBT_M), 0, proof.intervals,
+                      self._work)
         raise_allowed(pairs, state[0], self._allowed, self._wanted, self._model.margins, proof,
                       self._work)
         self._distances(state[0], np.zeros(len(self._wanted), dtype=bool))
@@ -324,9 +326,10 @@ class CollisionGuard:
         if left == 0:
             return None
         self._least[:] = self._allowed
-        found = first_contact(pairs, proof.lengths, proof.c, NO_SLACK, self._least, self._least,
-                              False, LEAST_DOUBT_M if self._eased else STREAM_DOUBT_M,
-                              proof.near[:left], proof.intervals, self._work)
+        found = first_contact(pairs, JointCurve(proof.lengths, proof.c),
+                              Allowed(self._least, self._least,
+                                      LEAST_DOUBT_M if self._eased else STREAM_DOUBT_M),
+                              left, proof.intervals, self._work)
         if found[0] == NO_SEGMENT:
             return None
         piece, t, k = found

@@ -26,6 +26,14 @@ class TargetState(NamedTuple):
     acceleration: np.ndarray
 
 
+class Fading(NamedTuple):
+    """The filter of the poses of a target."""
+
+    state: TargetState
+    jerk: np.ndarray  # (6,), m or rad per s^3
+    memory: float     # s, in which the weight of a pose falls by a factor of e
+
+
 @inner
 def rotate(pose, x, y, z):
     """Rotate a pose (12,) about its origin by a rotation vector in the base frame, in place."""
@@ -54,8 +62,9 @@ def predict(target, t, pose):
 
 
 @inner
-def add_lag(filtered, jerk, sure, memory, target):
+def add_lag(fading, sure, target):
     """Write the target (TargetState) from what the filter has, which lags behind by its jerk."""
+    filtered, jerk, memory = fading
     copy(filtered.pose, target.pose)
     for i in range(6):
         target.velocity[i] = filtered.velocity[i] + 3.0 * sure * memory**2 * jerk[i]
@@ -67,7 +76,7 @@ def add_lag(filtered, jerk, sure, memory, target):
 
 
 @compiled
-def correct(filtered, target, jerk, measured, dt, memory, jump, sure, pose, e):
+def correct(fading, target, measured, dt, jump, sure, work):
     """
     Correct the target by a pose that was measured `dt` seconds after the last.
 
@@ -82,16 +91,13 @@ def correct(filtered, target, jerk, measured, dt, memory, jump, sure, pose, e):
 
     Parameters
     ----------
-    filtered : TargetState, changed
-        Of the filter.
+    fading : Fading, changed
     target : TargetState, written
-    jerk : (6,) array, changed
     measured : (12,) array
     jump : (float, float)
     sure : float
         Share of the jerk that is believed.
-    pose : (12,) array, e : (6,) array
-        Workspace.
+    work : (12,) array, (6,) array
 
     Returns
     -------
@@ -99,6 +105,7 @@ def correct(filtered, target, jerk, measured, dt, memory, jump, sure, pose, e):
         Whether it was a jump, and how far from the prediction the pose was (m, rad).
 
     """
+    (filtered, jerk, memory), (pose, e) = fading, work
     predict(filtered, dt, pose)
     distance, angle = pose_error(measured, pose, e)
     velocity, acceleration = filtered.velocity, filtered.acceleration
@@ -106,7 +113,7 @@ def correct(filtered, target, jerk, measured, dt, memory, jump, sure, pose, e):
         copy(measured, filtered.pose)
         for i in range(6):
             velocity[i] = acceleration[i] = jerk[i] = 0.0
-        add_lag(filtered, jerk, 0.0, memory, target)
+        add_lag(fading, 0.0, target)
         return True, distance, angle
     theta = exp(-dt / memory)
     left, mean = 1.0 - theta, 1.0 - exp(-dt / (JERK_MEMORY * memory))
@@ -121,7 +128,7 @@ def correct(filtered, target, jerk, measured, dt, memory, jump, sure, pose, e):
     rotate(pose, alpha * e[3], alpha * e[4], alpha * e[5])
     copy(pose, filtered.pose)
     sure *= min(max(2.0 - dt / (SURE_INTERVAL * memory), 0.0), 1.0)
-    add_lag(filtered, jerk, sure, memory, target)
+    add_lag(fading, sure, target)
     return False, distance, angle
 
 
@@ -200,9 +207,9 @@ class PoseStream:
         interval = max(shown - self._shown, MIN_INTERVAL_S)
         jump = tuple(j + speed * interval for j, speed in zip(MAX_JUMP, MAX_TARGET_SPEED)) \
             if fresh else (-1.0, -1.0)
-        jumped, *distance = correct(self._filtered, self.target, self._jerk, pose,
-                                    min(interval, 1e9), self.memory, jump, self._sure(0.5),
-                                    *self._work)
+        jumped, *distance = correct(
+            Fading(self._filtered, self._jerk, self.memory), self.target, pose, min(interval, 1e9),
+            jump, self._sure(0.5), self._work)
         error = max(min(d, far) / near
                     for d, far, near in zip(distance, MAX_JUMP, TRUSTED_DISTANCE))
         self._error = self._error + ERROR_WEIGHT * (error - self._error) if fresh else 0.0
