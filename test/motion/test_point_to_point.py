@@ -269,6 +269,19 @@ def test_a_start_outside_a_limit_moves_inward(beyond, side):
     assert (np.diff(path[:, 1]) * side <= 1e-9).all()
 
 
+@pytest.mark.parametrize('velocity, acceleration, jerk, goal', [
+    ([0.0034, 1.76], [0.53, 1419.73], [191.0, 886342.7], [1.13, -0.28]),
+    ([0.0021, 2.0], [0.24, 1988.34], [26.6, 1713540.0], [0.87, -1.67])])
+def test_long_motions_with_short_ramps(velocity, acceleration, jerk, goal):
+    """Ruckig alone finds none."""
+    limits = MotionLimits(np.full(2, -3.0), np.full(2, 3.0), *map(np.array, (
+        velocity, acceleration, jerk)))
+    start, goal = MotionState.at_rest(np.zeros(2)), np.array(goal)
+    trajectory = plan_point_to_point(NAMES[:2], at(start), goal, limits, PERIOD)
+    bounds = Bounds(limits.lower, limits.upper, limits.velocity, limits.acceleration, None)
+    assert not faults(trajectory, bounds, goal=goal)
+
+
 def test_a_goal_equal_to_the_start():
     """The motion to where the arm is, is a short hold."""
     limits = random_limits(np.random.default_rng(6))

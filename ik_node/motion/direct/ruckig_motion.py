@@ -3,7 +3,8 @@
 """
 Time-optimal, jerk-limited motions of all joints, by ruckig.
 
-Where ruckig is not installed (it has no package in ROS or Ubuntu), by the double-S profiles of
+Where ruckig is not installed (it has no package in ROS or Ubuntu), or finds none, as with ramps of
+1 ms in a motion of many minutes, by the double-S profiles of
 :mod:`ik_node.motion.direct.double_s`.
 
 Berscheid and Kroeger (2021), "Jerk-limited Real-time Trajectory Generation with
@@ -18,7 +19,6 @@ from typing import Protocol
 
 import numpy as np
 
-from ik_node.base.errors import TrajectoryError
 from ik_node.motion.direct.double_s import double_s_to_goal, double_s_to_rest, DoubleSMotion
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState, TIME_RESOLUTION_S
@@ -56,21 +56,23 @@ def motion_to_goal(start: MotionState, q_goal: np.ndarray, limits: MotionLimits)
 
     Without ruckig, a joint that moves brakes first.
     """
-    if not RUCKIG_INSTALLED:
-        return double_s_to_goal(start, q_goal, limits.for_goals())
-    request = _request(start, limits)
-    request.target_position = q_goal.tolist()
-    return _calculate(request)
+    found = None
+    if RUCKIG_INSTALLED:
+        request = _request(start, limits)
+        request.target_position = q_goal.tolist()
+        found = _calculated(request)
+    return found or double_s_to_goal(start, q_goal, limits.for_goals())
 
 
 def motion_to_rest(start: MotionState, limits: MotionLimits) -> JointMotion:
     """Return the fastest stop of each joint; errors as in :func:`motion_to_goal`."""
-    if not RUCKIG_INSTALLED:
-        return double_s_to_rest(start, limits.for_goals())
-    request = _request(start, limits)
-    request.control_interface = ruckig.ControlInterface.Velocity
-    request.synchronization = ruckig.Synchronization.No
-    return _calculate(request)
+    found = None
+    if RUCKIG_INSTALLED:
+        request = _request(start, limits)
+        request.control_interface = ruckig.ControlInterface.Velocity
+        request.synchronization = ruckig.Synchronization.No
+        found = _calculated(request)
+    return found or double_s_to_rest(start, limits.for_goals())
 
 
 def _request(start: MotionState, limits: MotionLimits) -> ruckig.InputParameter:
@@ -85,15 +87,14 @@ def _request(start: MotionState, limits: MotionLimits) -> ruckig.InputParameter:
     return request
 
 
-def _calculate(request: ruckig.InputParameter) -> ruckig.Trajectory:
+def _calculated(request: ruckig.InputParameter) -> ruckig.Trajectory | None:
+    """Return what ruckig plans; None if it finds nothing."""
     motion = ruckig.Trajectory(request.degrees_of_freedom)
     try:
         outcome = ruckig.Ruckig(request.degrees_of_freedom).calculate(request, motion)
-    except (ruckig.RuckigError, ValueError) as error:
-        raise TrajectoryError(f'no motion could be planned: {error}') from None
-    if outcome not in (ruckig.Result.Working, ruckig.Result.Finished):
-        raise TrajectoryError(f'no motion could be planned: ruckig says {outcome.name}')
-    return motion
+    except (ruckig.RuckigError, ValueError):
+        return None
+    return motion if outcome in (ruckig.Result.Working, ruckig.Result.Finished) else None
 
 
 def jerk_switches(motion: JointMotion) -> list[float]:
