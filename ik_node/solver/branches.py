@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from ik_node.model.chain import Chain
+from ik_node.solver.closed_form.self_motions import nearest_of_curves
 from ik_node.solver.closed_form.solution_search import find_all
 from ik_node.solver.descent.layout import (
     BOX_AXES,
@@ -32,7 +33,7 @@ from ik_node.solver.descent.layout import (
 from ik_node.solver.descent.nearest import walk
 from ik_node.solver.result import Posture
 from ik_node.solver.tables import Query
-from ik_node.solver.warm_up import warm_up_search
+from ik_node.solver.warm_up import warm_up_search, warm_up_self_motion
 
 QUIET_ATTEMPTS = 80      # attempts without a new solution end the search
 MAX_SOLUTIONS = 64       # more than for any six-axis arm
@@ -87,10 +88,24 @@ def all_solutions(query: Query, reference: np.ndarray | None = None) -> tuple[Po
         found = [Posture(chain, q, seed) for q in closed]
         return tuple(found if reference is None else sorted(found, key=_distance))
     postures: list[Posture] = []
-    for q in (*closed, *searched_solutions(query, reference)):
+    for q in (*closed, *nearest_on_curves(query, reference),
+              *searched_solutions(query, reference)):
         if all(np.abs(q - other.q).max() > SAME_SOLUTION for other in postures):
             postures.append(Posture(chain, q.copy(), seed))
     return tuple(sorted(postures, key=_distance))
+
+
+def nearest_on_curves(query: Query, reference: np.ndarray | None) -> np.ndarray:
+    """Return the nearest solution on each self-motion of seven axes with a form, among others."""
+    form = query.tables.seven_axes
+    if not len(form) or not query.exact:
+        return np.empty((0, query.chain.n))
+    warm_up_self_motion()
+    seed = query.seed if reference is None else reference
+    found = np.empty((MAX_SOLUTIONS, query.chain.n))
+    count = nearest_of_curves(query.tables.table, query.joints, query.settings, form,
+                              np.append(query.T[0], seed), found)
+    return found[:count]
 
 
 def searched_solutions(query: Query, reference: np.ndarray | None) -> np.ndarray:

@@ -264,7 +264,8 @@ class Solver:
         Each is at the turn nearest to the seed; :attr:`Posture.turns` gives the others.
         If the goal leaves the arm free, by a free axis or a seventh joint, the
         solutions form a continuum; then samples of it are returned, moved by the
-        null-space bias if there is one.
+        null-space bias if there is one.  Of seven axes with a closed form and an exact
+        pose, without a bias, the nearest of each self-motion is among them.
 
         Parameters
         ----------

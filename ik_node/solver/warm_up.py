@@ -17,7 +17,8 @@ from ik_node.solver.closed_form import (
 )
 from ik_node.solver.closed_form.closed_form import branch_rows
 from ik_node.solver.closed_form.offset_wrist import searched_rows
-from ik_node.solver.closed_form.self_motions import nearest_row
+from ik_node.solver.closed_form.self_motions import nearest_of_curves, nearest_row
+from ik_node.solver.closed_form.seven_axes import FORM_SIZE
 from ik_node.solver.closed_form.solution_search import find_all
 from ik_node.solver.descent.entry import bias_rows, fill_row, solve_rows
 from ik_node.solver.descent.layout import (
@@ -103,6 +104,9 @@ def warm_up_self_motion() -> None:
     table, joints, _, settings, _ = _blank_arrays(1)
     with compilation_told():
         walk(table, joints, settings, np.zeros(16), np.zeros(1), 0.1, np.zeros((1, 1)))
+        table, joints, _, settings, _ = _blank_arrays(7)
+        nearest_of_curves(table, joints, settings, np.zeros(FORM_SIZE), np.zeros(POSE_SIZE + 7),
+                          np.empty((0, 7)))
 
 
 @lru_cache(maxsize=None)

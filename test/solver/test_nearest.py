@@ -25,6 +25,7 @@ AT_LIMIT = 1e-9    # rad
 SLOPE = 5e-3       # rad, of the distance along the self-motion, per rad
 FARTHER = 1e-3     # share: answers within tolerance of the goal differ by less
 SAME = 1e-6        # rad or m
+NEAR_END = 0.1     # rad, from where small steps end to the nearest posture of the curve
 # Seeds, and solutions near them on pieces of self-motions that are a few degrees long: beside
 # where a branch of the closed form ends, or cut by limits.
 SHORT_PIECES = (
@@ -171,6 +172,22 @@ def test_no_self_motion_leads_nearer(name):
         least = min(np.linalg.norm(along_the_solutions(name, q, seed) - seed) for q in found[:5])
         missed += np.linalg.norm(result.q - seed) > 1.01 * least
     assert missed <= 1
+
+
+@pytest.mark.parametrize('name', robots.cases(IN_CLOSED_FORM))
+def test_all_solutions_have_the_nearest_of_each_curve(name):
+    """Where a solution from any start comes along its self-motion, towards the seed, is one."""
+    chain, missed, looked = robots.chain(name), 0, 0
+    for q, seed in zip(*(robots.random_postures(chain, 4 * GOALS, number)
+                         for number in (13, 14))):
+        end = along_the_solutions(name, q, seed)
+        if (np.abs(end - seed) > np.pi)[chain.upper - chain.lower > TURN].any():
+            continue  # nearer by a whole turn
+        looked += 1
+        found = np.array([each.q for each in solver(name).solve_all(tip_pose(name, q), seed)])
+        assert (np.diff(np.linalg.norm(found - seed, axis=1)) >= 0.0).all()
+        missed += np.linalg.norm(found - end, axis=1).min() > NEAR_END
+    assert missed <= 2 and looked >= 5
 
 
 @pytest.mark.parametrize('name, seed, known', [

@@ -12,6 +12,7 @@ the nearest one (:func:`ik_node.solver.descent.nearest.approach`).
 from __future__ import annotations
 
 from math import pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from ik_node.solver.descent.layout import (
     METRES_PER_RADIAN,
     POSE_SIZE,
     ProblemArrays,
+    SAME_SOLUTION,
     SOLVED_FLAG,
     workspace,
 )
@@ -49,6 +51,18 @@ MAX_RISE = 4.0         # rad^2, of the square between two samples of a branch, w
 # Of the square at a sample beside which its branch ends: what may be left of it there, and if the
 # next sample is so far (rad) beyond that it does not tell.
 END_SHARE, OPEN_END_SHARE, FAR_BEYOND = 0.95, 0.6, 1.0
+
+
+class Sampling(NamedTuple):
+    """Samples of all self-motions of seven axes, by the value of the seventh joint."""
+
+    rows: np.ndarray     # (ROWS_SIZE,), see :func:`.seven_axes.write_rows`
+    six: np.ndarray      # (3, 6), seed and limits of the other joints
+    samples: np.ndarray  # (BRANCHES, 2, VALUES), see :func:`.seven_axes.take_branches`
+    starts: np.ndarray   # (BRANCHES * VALUES, 3), promise, value and branch of those to begin at
+    # The first value of the seventh joint, rad, and from one to the next.
+    begin: float
+    step: float
 
 
 @inner
@@ -167,27 +181,67 @@ def search(arrays, row, best, goal_work, work):
 
     The form is in place of the postures.  Returns the least square.
     """
-    joints, form, q = joint_rows(arrays.joints), arrays.postures, goal_work.q
-    pose, seed, answer = row[:POSE_SIZE], row[POSE_SIZE:POSE_SIZE + 7], row[POSE_SIZE + 7:]
-    rows, six = np.empty(ROWS_SIZE), np.empty((3, 6))
-    samples, starts = np.empty((BRANCHES, 2, VALUES)), np.empty((BRANCHES * VALUES, 3))
-    write_rows(form, pose, rows)
-    begin, step = take_samples(joints, form, seed, rows, six, samples)
-    count = find_starts(samples, best, starts)
+    seed, answer = row[POSE_SIZE:POSE_SIZE + 7], row[POSE_SIZE + 7:]
+    sampling = take_samples(arrays, row)
+    count = find_starts(sampling.samples, best, sampling.starts)
     for _ in range(MAX_STARTS):
-        k = nearest_start(starts, count)
-        if k < 0 or not starts[k, 0] < best:
+        least = next_posture(arrays, sampling, count, goal_work.q)
+        if not least < best:
             break
-        value, branch = starts[k, 1], starts[k, 2]
-        starts[k, 0] = np.inf
-        take_posture(form, rows, six, begin + step * value, int(branch), q)
-        copy_inside(joints, q, q)  # rounding may have put it beyond a limit
-        end = approach(arrays.table, joints, arrays.settings, goal_work, seed, work)
-        square = squared(q, seed)
+        end = approach(arrays.table, joint_rows(arrays.joints), arrays.settings, goal_work, seed,
+                       work)
+        square = squared(goal_work.q, seed)
         if end.solved and square < best:
             best = square
-            write_answer(end, q, answer)
+            write_answer(end, goal_work.q, answer)
     return best
+
+
+@compiled
+def nearest_of_curves(table, joints, settings, form, row, found):
+    """
+    Write the nearest postures of all self-motions of an exact pose.
+
+    Of each curve, which the limits may cut, the nearest to the seed is among them, with others
+    that are nearer than all beside them.
+
+    Parameters
+    ----------
+    table, joints, settings, form, row :
+        As for :func:`nearest_row`; seven axes with a form.
+    found : (M, 7) array, written
+
+    Returns
+    -------
+    int
+        How many there are.
+
+    """
+    arrays = ProblemArrays(table, joints, settings, form)
+    goal_work, work = goal_workspace(7, 0), workspace(7, table.shape[0] - 1)
+    pose, seed = row[:POSE_SIZE], row[POSE_SIZE:POSE_SIZE + 7]
+    fill_goal(pose, settings[BOX_WIDTHS:], goal_work.goal)
+    sampling = take_samples(arrays, row)
+    left = find_starts(sampling.samples, np.inf, sampling.starts)
+    count = 0
+    while count < found.shape[0] and next_posture(arrays, sampling, left, goal_work.q) < np.inf:
+        end = approach(table, joint_rows(joints), settings, goal_work, seed, work)
+        if end.solved and is_new(goal_work.q, found[:count]):
+            copy(goal_work.q, found[count])
+            count += 1
+    return count
+
+
+@inner
+def is_new(q, found):
+    """Return whether a posture (n,) differs from all of (k, n) by more than SAME_SOLUTION."""
+    for row in range(found.shape[0]):
+        most = 0.0
+        for k in range(q.shape[0]):
+            most = max(most, abs(q[k] - found[row, k]))
+        if most <= SAME_SOLUTION:
+            return False
+    return True
 
 
 @inner
@@ -204,13 +258,20 @@ def find_starts(samples, best, starts):
 
 
 @inner
-def nearest_start(starts, count):
-    """Return the index of the least promise, -1 without any."""
-    nearest = 0 if count else -1
+def next_posture(arrays, sampling, count, q):
+    """Write the posture of the start with the least promise, and take it out; return that."""
+    starts, nearest = sampling.starts, 0
     for k in range(1, count):
         if starts[k, 0] < starts[nearest, 0]:
             nearest = k
-    return nearest
+    least = starts[nearest, 0] if count else np.inf
+    if least < np.inf:
+        starts[nearest, 0] = np.inf
+        take_posture(arrays.postures, sampling.rows, sampling.six,
+                     sampling.begin + sampling.step * starts[nearest, 1],
+                     int(starts[nearest, 2]), q)
+        copy_inside(joint_rows(arrays.joints), q, q)  # rounding may have put it beyond a limit
+    return least
 
 
 @inner
@@ -219,9 +280,14 @@ def sixth_of(form, k):
     return 5 - k if form[FROM_TIP] != 0.0 else k + 1
 
 
-@inner
-def take_samples(joints, form, seed, rows, six, samples):
-    """Write seed and limits of the six joints, and the samples; return the first, and the step."""
+@allocating
+def take_samples(arrays, row):
+    """Return the samples of an exact pose."""
+    joints, form = joint_rows(arrays.joints), arrays.postures
+    pose, seed = row[:POSE_SIZE], row[POSE_SIZE:POSE_SIZE + 7]
+    rows, six = np.empty(ROWS_SIZE), np.empty((3, 6))
+    samples, starts = np.empty((BRANCHES, 2, VALUES)), np.empty((BRANCHES * VALUES, 3))
+    write_rows(form, pose, rows)
     seventh = 6 if form[FROM_TIP] != 0.0 else 0
     for k in range(6):
         joint = sixth_of(form, k)
@@ -230,7 +296,7 @@ def take_samples(joints, form, seed, rows, six, samples):
     begin = max(lower, min(seed[seventh] - pi, upper - 2.0 * pi))
     step = (min(upper, begin + 2.0 * pi) - begin) / (VALUES - 1)
     take_all(form, rows, (begin, step, seed[seventh]), six, samples)
-    return begin, step
+    return Sampling(rows, six, samples, starts, begin, step)
 
 
 @inner
