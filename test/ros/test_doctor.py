@@ -467,6 +467,7 @@ def test_usage(arguments, words, capsys):
 
 def test_interrupted(nodes):
     """Ctrl-C ends it without a traceback."""
+    spin([nodes], lambda: ('_ik_doctor', '/') not in nodes.get_node_names_and_namespaces())
     running = subprocess.Popen([*COMMAND, '--timeout', PATIENCE, '--node', '/none'], text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     spin([nodes], lambda: ('_ik_doctor', '/') in nodes.get_node_names_and_namespaces())
