@@ -75,6 +75,7 @@ NEAR_M = 0.05         # by the node's own model; what is farther apart is not lo
 SPREAD = 0.7          # rad, of random postures about one in which both hands work
 LINE_M = 0.08
 PATIENCE_S = 300.0
+UNSEEN_S = 0.05       # longer than that without a state of an arm nothing is judged
 START_S = 3.0         # for discovery
 SETTLE_S = 1.0        # for second answers
 FINAL = {state.value for state in GoalState} - {GoalState.ACCEPTED.value}
@@ -296,19 +297,39 @@ class Witness(Node):
         return True
 
 
-def judged(pair: Pair, seen: list[list[Seen]], scene: Scene) -> tuple[int, int, float]:
-    """Return of recorded postures how many touch, how many were judged, and the least distance."""
+class Judged(NamedTuple):
+    """What was recorded of both arms, by the raw meshes."""
+
+    touching: int
+    count: int       # of postures that were judged
+    least: float     # distance, m
+    unseen: float    # s in which an arm was not seen for longer than UNSEEN_S
+
+    def __str__(self) -> str:
+        """Return that in words."""
+        return (f'{self.touching} of {self.count:,} postures touch, the arms are '
+                f'{1e3 * self.least:.1f} mm apart at least' + (
+                    f'; {self.unseen:.1f} s are not judged, as a controller said nothing'
+                    if self.unseen else ''))
+
+
+def judged(pair: Pair, seen: list[list[Seen]], scene: Scene) -> Judged:
+    """Return how near both arms were to each other and to a scene."""
     times = [np.array([one.at for one in each]) for each in seen]
     values = [np.array([one.q for one in each]) for each in seen]
     begin, end = max(t[0] for t in times), min(t[-1] for t in times)
     grid = np.unique(np.concatenate([t[(t >= begin) & (t <= end)] for t in times]))
-    Q = np.empty((len(grid), pair.tree.n))
+    Q, known = np.empty((len(grid), pair.tree.n)), np.ones(len(grid) - 1, dtype=bool)
     for k in range(2):
         order = np.argsort(times[k], kind='stable')
         for joint, column in enumerate(pair.columns(k)):
             Q[:, column] = np.interp(grid, times[k][order], values[k][order, joint])
-    steps = np.maximum(1, np.ceil(REACH_M * np.abs(np.diff(Q, axis=0)).max(axis=1) / STEP_M))
-    at = np.concatenate([k + np.arange(n) / n for k, n in enumerate(steps.astype(int))])
+        # Between states that are far apart it may have gone another way.
+        after = np.searchsorted(times[k][order], grid[:-1], side='right')
+        known &= np.diff(times[k][order])[after - 1] <= UNSEEN_S
+    steps = np.where(known, np.maximum(1, np.ceil(
+        REACH_M * np.abs(np.diff(Q, axis=0)).max(axis=1) / STEP_M)), 0)
+    at = np.concatenate([k + np.arange(n) / n for k, n in enumerate(steps.astype(int)) if n])
     fine = np.array([np.interp(at, np.arange(len(Q)), column) for column in Q.T]).T
     near = fine[pair.near(fine, scene)]
     model = pin.buildModelFromXML(pair.text)
@@ -342,7 +363,7 @@ def judged(pair: Pair, seen: list[list[Seen]], scene: Scene) -> tuple[int, int, 
         touching += pin.computeCollisions(model, data, geometry, look, q, True)
         pin.computeDistances(model, data, geometry, look, q)
         least = min(least, min(each.min_distance for each in look.distanceResults))
-    return touching, len(fine), least
+    return Judged(touching, len(fine), least, float(np.diff(grid)[~known].sum()))
 
 
 def controllers(stack: ExitStack, pair: Pair, urdf: FilePath, rate: float,
@@ -440,13 +461,12 @@ def measure(pair: Pair, options: argparse.Namespace) -> None:
                  for stamp in hand.accepted]
         missing = sum(len(hand.open) for hand in witness.hands)
         twice = sum(hand.twice for hand in witness.hands)
-        touching, count, least = judged(pair, witness.seen, Scene())
+        found = judged(pair, witness.seen, Scene())
         print(f'{pair.name}, {options.rate:g} Hz: {2 * options.goals} goals, {missing} without an '
               f'answer, {twice} answered twice; '
               + ', '.join(f'{n} {reason}' for reason, n in reasons.most_common())
-              + f'; accepted after {1e3 * np.median(waits):.1f} ms (median). '
-              f'{touching} of {count:,} postures touch, the arms are {1e3 * least:.1f} mm apart '
-              'at least.', flush=True)
+              + f'; accepted after {1e3 * np.median(waits):.1f} ms (median). {found}.',
+              flush=True)
         if options.throughput:
             turns, both = (seconds_for(witness, options.throughput, each)
                            for each in (True, False))
@@ -464,7 +484,7 @@ def measure_stream(pair: Pair, options: argparse.Namespace) -> None:
         for seen in witness.seen:
             seen.clear()
         busy = processor_share(witness, process, options.stream, homes)
-        touching, count, least = judged(pair, witness.seen, table)
+        found = judged(pair, witness.seen, table)
         share = max(map(velocity_step, pair.chains, witness.seen))
         path = [np.linalg.norm(np.diff([forward_kinematics(chain, np.array(one.q))[:3, 3]
                                         for one in seen], axis=0), axis=1).sum()
@@ -473,8 +493,7 @@ def measure_stream(pair: Pair, options: argparse.Namespace) -> None:
               f'{options.stream:g} s, {path[0]:.1f} m and {path[1]:.1f} m. '
               f'{1e3 * CYCLE_S * busy:.2f} ms of processor time for each {1e3 * CYCLE_S:g} ms, '
               f'{1e3 * CYCLE_S * idle:.2f} ms at rest. '
-              f'{touching} of {count:,} postures touch, {1e3 * least:.1f} mm apart at least. '
-              f'Largest step of a velocity: {share:.3f} of what its acceleration allows.',
+              f'{found}. Largest step of a velocity: {share:.3f} of what its acceleration allows.',
               flush=True)
 
 

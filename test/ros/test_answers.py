@@ -4,6 +4,7 @@
 
 from types import SimpleNamespace
 
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from harness import READY
 import pytest
@@ -11,8 +12,11 @@ import rclpy
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ik_node.base.errors import Reason
+from ik_node.node.goals.answers import StatusReporter
+from ik_node.node.goals.goal import GoalTask
 from ik_node.ros.answer_publisher import AnswerPublisher
-from ik_node.ros.messages.status_messages import values_of
+from ik_node.ros.messages.status_messages import GoalState, values_of
 from ik_node.ros.middleware.qos import MANY_ANSWERS_QOS
 
 # As ros2 topic echo asks of a latched topic.
@@ -68,6 +72,16 @@ def test_what_both_topics_keep(probe):
     assert [each.message for each in every] == [*map(str, range(300))]
     assert [each.message for each in newest] == ['299']
     probe.wait(lambda: answers.flush(0.0) and answers.keeps_up())
+    node.destroy_node()
+
+
+def test_a_planner_that_goes_on_during_an_answer(probe):
+    """What it adds meanwhile, in another thread, costs no answer."""
+    node = rclpy.create_node('answerer')
+    reporter, task = StatusReporter(node), GoalTask(1, Time())
+    task.values = {'q': lambda: task.values.update(path_m='1.0') or '0.0'}
+    reporter.report(task, GoalState.STOPPED, Reason.STOPPED, 'stopped by request')
+    assert task.final and task.values['q'] == '0.0' and reporter.outcomes == {'STOPPED': 1}
     node.destroy_node()
 
 

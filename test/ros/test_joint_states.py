@@ -10,6 +10,7 @@ from itertools import cycle
 import math
 from math import pi
 from time import monotonic
+from types import SimpleNamespace
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -24,7 +25,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from ik_node.base.errors import StateError
+from ik_node.model.chain import make_chain
+from ik_node.model.description.urdf import read_urdf
+from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.node.goals.queue import START_GRACE_S
+from ik_node.node.state.arm_state import ArmState
 from ik_node.ros.messages import joint_states
 from ik_node.ros.messages.joint_states import (
     joint_state_message,
@@ -486,6 +491,25 @@ def test_a_leap(alone):
     alone.wait_for_health(ERROR, 'leapt by 1 within')
     alone.spin_for(1.5)
     begins_at(alone, LEAPT)
+
+
+def test_a_state_that_waited_longer_than_the_one_before():
+    """It may be older, and is no leap."""
+    chain = make_chain(read_urdf(ARM))
+    robot = SimpleNamespace(
+        chain=chain, joint_names=frozenset(NAMES), fastest=chain.velocity,
+        settings=SimpleNamespace(limits=MotionLimits.of_joints(chain)))
+    said = []
+    node = SimpleNamespace(
+        create_publisher=lambda *_: None, get_logger=lambda: SimpleNamespace(
+            warning=lambda text, **_: said.append(text)), count_publishers=lambda _: 1,
+        create_subscription=lambda *_, **__: SimpleNamespace(topic_name='/joint_states'))
+    arm = ArmState(node, SimpleNamespace(robot=robot), SimpleNamespace(
+        tip_pose_rate=10.0, frame_prefix=''), None, SimpleNamespace(
+            longest=lambda age: age, since=lambda _: 0.0))
+    for now in (10.0, 9.0):
+        assert arm._take(JointState(name=NAMES, position=[*map(float, READY)]), now)
+    assert not said
 
 
 @pytest.mark.fault('joint states',

@@ -96,8 +96,9 @@ class StatusReporter:
             self.failures += 1
         elif state is GoalState.REACHED:
             self.failures = 0
+        # A planner in another thread may add to them meanwhile.
         task.values = {name: value() if callable(value) else value
-                       for name, value in task.values.items()}
+                       for name, value in task.values.copy().items()}
         values = {'goal': task.number, 'id': self.id_of(task), 'kind': task.kind,
                   'stamp': stamp_text(task.stamp), 'state': state.value, 'reason': reason.value,
                   **task.values}

@@ -131,7 +131,8 @@ class ArmState:
         robot = self._robot_slot.robot
         names = () if robot is None else robot.chain.joint_names
         before = [self.joints.positions.get(name, 0.0) for name in names]
-        age = self.joints.age(names, now) if names else inf
+        # One that waited longer than that before may be older.
+        age = max(self.joints.age(names, now), 0.0) if names else inf
         stamp = self.joints.oldest_stamp(names) if names else 0.0
         taken = self.joints.take(message, now, None if robot is None else robot.joint_names)
         if age < inf:
