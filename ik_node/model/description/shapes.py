@@ -11,6 +11,7 @@ trimesh.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -83,13 +84,19 @@ def link_shapes(tree: Tree, element: str) -> dict[str, list[Shape]]:
         'visual' or 'collision'.
 
     """
-    robot, _ = robot_elements(tree.source)
+    return _shapes_of(tree.source)[element]
+
+
+@lru_cache(maxsize=1)  # several parts of a node ask for those of one robot
+def _shapes_of(source: bytes) -> dict[str, dict[str, list[Shape]]]:
+    robot, _ = robot_elements(source)
     colours = _colours(robot)
     kinds = [kind for kind in SIZE_ATTRIBUTES
              if kind != 'capsule' or version_of(robot) >= SHAPES_VERSION]
-    return {link.get('name'): [_shape(child, colours, kinds) for child in link
-                               if local_name(child) == element]
-            for link in robot if local_name(link) == 'link'}
+    return {element: {link.get('name'): [_shape(child, colours, kinds) for child in link
+                                         if local_name(child) == element]
+                      for link in robot if local_name(link) == 'link'}
+            for element in ('visual', 'collision')}
 
 
 def _shape(element: Element, colours: dict[str, tuple[float, ...]], kinds: list[str]) -> Shape:
