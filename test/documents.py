@@ -10,8 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 import re
 import shlex
-import subprocess
-import sys
 from typing import Any, NamedTuple
 
 import yaml
@@ -62,14 +60,6 @@ def blocks(*languages: str) -> list[Block]:
 def program_of(document: str) -> str:
     """Return the blocks of Python of a page, which are one program."""
     return '\n'.join(block.text for block in blocks('python') if block.document == document)
-
-
-def run_program(document: str, folder: Path) -> subprocess.CompletedProcess:
-    """Run the program of a page in a folder, to its end, which must be good."""
-    ran = subprocess.run([sys.executable, '-c', program_of(document)], cwd=folder, text=True,
-                         capture_output=True, timeout=180.0)
-    assert ran.returncode == 0 and 'Traceback' not in ran.stderr, ran.stdout + ran.stderr
-    return ran
 
 
 def prose(document: Path) -> str:

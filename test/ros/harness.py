@@ -17,7 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
-from tempfile import gettempdir
+from tempfile import gettempdir, TemporaryFile
 from time import monotonic
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -81,9 +81,9 @@ class Process:
     One of the package's executables, its output in a file.
 
     It is forked from a process that has imported and loaded what it needs, or is new in
-    every respect: if it is to be `fresh`, with a command `inside` which it runs, with a
-    `script` to be run before it in its process, or with other variables of the
-    environment than the warm process has.
+    every respect: if it is to be `fresh`, with a command `inside` which it runs, or with other
+    variables of the environment than the warm process has.  A `script` is run before it in its
+    process.
     """
 
     def __init__(self, name: str, log: Path, parameters: dict[str, object] | None = None,
@@ -98,9 +98,9 @@ class Process:
         given += arguments
         self.log = log
         with log.open('w') as file:
-            if not (fresh or inside or script or warm_server().differences(os.environ)):
+            if not (fresh or inside or warm_server().differences(os.environ)):
                 self._popen = warm_server().start(name, given, os.environ, file.fileno(),
-                                                  file.fileno())
+                                                  file.fileno(), script)
             else:
                 script += PROGRAM.format(name=name)
                 self._popen = subprocess.Popen([*inside, sys.executable, '-c', script, *given],
@@ -183,6 +183,22 @@ def tool(name: str, *arguments: object, errors: bool = False,
     os.close(saying)
     child.stdout, child.stderr = os.fdopen(out), said and os.fdopen(said)
     return child
+
+
+def ran(code: str, folder: Path, *arguments: str) -> tuple[str, str]:
+    """Run a program of Python in a folder; return its output, and what else it said."""
+    with TemporaryFile('w+') as output, TemporaryFile('w+') as errors:
+        child = warm_server().start('', list(arguments), os.environ, output.fileno(),
+                                    errors.fileno(), code, str(folder))
+        try:
+            code = child.wait(180.0)
+        finally:
+            child.kill()
+        output.seek(0)
+        errors.seek(0)
+        said = output.read(), errors.read()
+    assert code == 0 and 'Traceback' not in said[1], said
+    return said
 
 
 @contextmanager

@@ -12,9 +12,20 @@ from threading import current_thread, Event, Thread
 from time import monotonic
 from types import SimpleNamespace
 
-from documents import run_program
+from documents import program_of
 from geometry_msgs.msg import PoseStamped
-from harness import latest, NAMES, NOT_BUILT, READY, ROOT, same, SEQUENCE_MODULE, tip, way
+from harness import (
+    latest,
+    NAMES,
+    NOT_BUILT,
+    ran,
+    READY,
+    ROOT,
+    same,
+    SEQUENCE_MODULE,
+    tip,
+    way,
+)
 from nightly import usual_first
 import numpy as np
 import pinocchio as pin
@@ -596,9 +607,9 @@ def test_a_program_that_ends_without_waiting(shared_system):
     system.statuses.clear()
     script = BEGIN.format(before='', name='')
     script += 'import time\nwhile not goal.accepted:\n    time.sleep(0.01)\n'
-    ran = subprocess.Popen([sys.executable, '-c', script], stderr=subprocess.PIPE, text=True)
-    system.wait(lambda: ran.poll() is not None, 60.0)
-    assert (ran.returncode, ran.stderr.read()) == (0, '')
+    program = subprocess.Popen([sys.executable, '-c', script], stderr=subprocess.PIPE, text=True)
+    system.wait(lambda: program.poll() is not None, 60.0)
+    assert (program.returncode, program.stderr.read()) == (0, '')
     system.wait(lambda: len(system.statuses) > 1)
     assert system.statuses[-1]['reason'] == 'REACHED'
 
@@ -669,12 +680,10 @@ def test_examples(system):
     code = ('import runpy, sys\n'
             'for file in sys.argv[1:]:\n'
             '    runpy.run_path(file, run_name="__main__")\n')
-    ran = subprocess.run([sys.executable, '-c', code, *files], text=True, capture_output=True,
-                         timeout=180.0)
-    assert ran.returncode == 0 and 'Traceback' not in ran.stderr, ran.stdout + ran.stderr
+    written, _ = ran(code, ROOT, *files)
     assert len(files) == 6
     for words in ('reached', 'OUT_OF_REACH', 'STREAM_ENDED', 'tip [', '5.0 m up: red', 'shoulder'):
-        assert words in ran.stdout, (words, ran.stdout)
+        assert words in written, (words, written)
 
 
 @pytest.mark.nightly
@@ -688,7 +697,7 @@ def test_examples(system):
     pytest.param('docs/how_to/motion_sequences.md', ('5 motions: ',), '', marks=needs_sequences)])
 def test_the_documents(system, document, printed, logged):
     """The blocks of each are one program, which runs from the arm at rest to its end."""
-    ran = run_program(document, ROOT)
+    written, said = ran(program_of(document), ROOT)
     for words in printed:
-        assert words in ran.stdout, ran.stdout
-    assert logged in ran.stderr  # by the node of the program
+        assert words in written, written
+    assert logged in said  # by the node of the program

@@ -213,7 +213,7 @@ Dispatcher.compile = told
                    'nothing is compiled or loaded for it: that was done before')
 def test_nothing_is_compiled_after_the_start(tmp_path, probe):
     """As the compiler itself tells."""
-    with run_system(tmp_path, probe, QUICK, script=LISTEN):
+    with run_system(tmp_path, probe, QUICK, script=LISTEN, fresh=True):
         node = probe.node
         probe.wait(lambda: 'all kernels are compiled' in node.output, 60.0)
         before = node.output.count('compiles')

@@ -5,9 +5,9 @@
 from ast import literal_eval
 
 from builtin_interfaces.msg import Duration
-from documents import run_program
+from documents import program_of
 from geometry_msgs.msg import PoseStamped
-from harness import DATA, latest, MODEL, NAMES, pose, QUICK, READY, se3, tip
+from harness import DATA, latest, MODEL, NAMES, pose, QUICK, ran, READY, se3, tip
 from moveit_kit import (
     at,
     attached_object,
@@ -136,8 +136,8 @@ def test_links_and_frames(kinematics):
 
 def test_the_document(kinematics, tmp_path):
     """The program of the how-to prints joint positions with the tip at its goal."""
-    ran = run_program('docs/how_to/moveit_clients.md', tmp_path)
-    solved, positions = ran.stdout.splitlines()
+    printed, _ = ran(program_of('docs/how_to/moveit_clients.md'), tmp_path)
+    solved, positions = printed.splitlines()
     assert solved.strip() == 'True'
     T = tip([literal_eval(positions)[name] for name in NAMES])
     assert np.allclose(T.translation, [0.4, 0.0, 0.4], atol=1e-5)

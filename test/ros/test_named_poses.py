@@ -5,8 +5,8 @@
 import re
 
 from diagnostic_msgs.msg import DiagnosticArray
-from documents import run_program
-from harness import LATCHED, latest, NAMES, QUICK, READY, tool
+from documents import program_of
+from harness import LATCHED, latest, NAMES, QUICK, ran, READY, tool
 import numpy as np
 import pytest
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
@@ -199,8 +199,8 @@ def test_by_the_client(poses):
 
 def test_the_document(poses, tmp_path):
     """Its program saves a pose, leaves it, comes back and lists it."""
-    ran = run_program('docs/how_to/named_poses.md', tmp_path)
-    assert "'bench' is saved" in ran.stdout and "\nbench {'joint_1': " in ran.stdout
+    printed, _ = ran(program_of('docs/how_to/named_poses.md'), tmp_path)
+    assert "'bench' is saved" in printed and "\nbench {'joint_1': " in printed
     assert np.abs(latest(poses.probe) - READY).max() < 1e-5
 
 

@@ -5,9 +5,9 @@
 import re
 
 from diagnostic_msgs.msg import DiagnosticArray
-from documents import blocks, run_program
+from documents import blocks, program_of
 from geometry_oracle import bodies_of, Oracle
-from harness import ARM, LATCHED, latest, lent, process, READY, same, tip
+from harness import ARM, LATCHED, latest, lent, process, ran, READY, same, tip
 from motion_checker import path_of, states_at
 import numpy as np
 import pinocchio as pin
@@ -285,9 +285,9 @@ def test_by_the_client(system, seen):
 
 def test_the_document(system, tmp_path):
     """Its program mounts what its file has, moves, and takes the tools off."""
-    ran = run_program(PAGE, tmp_path)
+    printed, _ = ran(program_of(PAGE), tmp_path)
     for words in ('before [', 'after [', "['gripper', 'pen'", 'gripper ['):
-        assert words in ran.stdout, ran.stdout
+        assert words in printed, printed
 
 
 def test_files_and_names_that_stop_the_start(tmp_path, probe):

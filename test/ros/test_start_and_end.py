@@ -94,7 +94,7 @@ rclpy.create_node, os._exit = create_node, told
 @pytest.mark.parametrize('name', usual_first(1, ['ik_node', 'sim_controller']))
 def test_the_participant_is_not_destroyed(tmp_path, probe, name):
     """A node that nobody refers to would be destroyed at once, and the participant with it."""
-    with process(name, tmp_path, script=PARTICIPANT_WATCH) as run:
+    with process(name, tmp_path, script=PARTICIPANT_WATCH, fresh=True) as run:
         assert probe.set_parameters(f'/{name}', {}).successful  # it spins
         assert run.stop() == 0
         assert 'the participant is kept' in run.output

@@ -8,8 +8,19 @@ import subprocess
 import sys
 from threading import Thread
 
-from documents import blocks, commands, run_program
-from harness import latest, NAMES, positions_of, PROGRAM, READY, reasons, stamp_of, tip, tool
+from documents import blocks, commands, program_of
+from harness import (
+    latest,
+    NAMES,
+    positions_of,
+    PROGRAM,
+    ran,
+    READY,
+    reasons,
+    stamp_of,
+    tip,
+    tool,
+)
 from motion_checker import path_of as dense_path, states_at
 import numpy as np
 import pytest
@@ -373,8 +384,7 @@ def test_joint_states_of_several_nodes():
 
 def test_the_document(system, tmp_path):
     """Its program in Python runs to its end."""
-    ran = run_program(DOCUMENT, tmp_path)
-    assert ran.stdout.startswith('reached')
+    assert ran(program_of(DOCUMENT), tmp_path)[0].startswith('reached')
     assert TaughtPath.read(tmp_path / 'two.yaml').names == ('here', 'there')
 
 

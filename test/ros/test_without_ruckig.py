@@ -15,7 +15,7 @@ BETWEEN = [0.8, 0.2, -0.5, 0.2, 1.1, 0.3]
 def test_goals_without_ruckig(tmp_path, probe):
     """It says so once; each goal is answered, and every trajectory keeps the limits."""
     with run_system(tmp_path, probe, {**QUICK, 'motion.velocity_scale': 0.2},
-                    script=WITHOUT_RUCKIG):
+                    script=WITHOUT_RUCKIG, fresh=True):
         assert probe.final(probe.send_joints(FAR))['state'] == 'reached'
         back = probe.send_joints(READY)
         probe.wait(lambda: probe.answers(back), what='the goal during which another comes')

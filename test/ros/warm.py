@@ -48,10 +48,13 @@ COMPILE, OTHERS = '--compile', '--others'  # arguments: all kernels, those of ot
 PR_SET_PDEATHSIG = 1
 # Variables that are read when a node starts, not when Python or a library is loaded.
 READ_AT_START = 'IK_NODE_', 'FASTDDS_', 'FASTRTPS_', 'PYTEST_', 'ROS_', 'XDG_CACHE_'
-PROGRAMS = ('ik_node.node.node', 'ik_node.simulation.node', 'ik_node.ui.viewer.node',
-            'ik_node.ui.handheld.node',
+PROGRAMS = ('ik_node.node.node', 'ik_node.node.arms.arms_node', 'ik_node.simulation.node',
+            'ik_node.ui.viewer.node', 'ik_node.ui.handheld.node', 'ik_node.client',
             'ik_node.tools.workspace.command', 'ik_node.tools.send_goal', 'ik_node.tools.teach',
             'ik_node.tools.doctor.command')
+# Of packages that are not on PyPI, which a node imports where they are there.
+MESSAGES = ('control_msgs.action', 'control_msgs.msg', 'controller_manager_msgs.srv',
+            'moveit_msgs.action', 'moveit_msgs.msg', 'moveit_msgs.srv', 'nav2_msgs.action')
 
 
 # ---- the side of the test run -----------------------------------------------
@@ -106,11 +109,17 @@ class WarmServer:
         self._control.close()
 
     def start(self, name: str, arguments: list[str], environment: Mapping[str, str],
-              output: int, errors: int) -> Child:
-        """Start one of the programs of ``ik_node.tools.entry``, writing to two open files."""
+              output: int, errors: int, script: str = '', folder: str = '') -> Child:
+        """
+        Start a script, and then one of the programs of ``ik_node.tools.entry`` if it has a name.
+
+        They write to two open files, and run in a folder, by default the present one.
+        """
         ours, theirs = socket.socketpair()
-        request = {'name': name, 'arguments': arguments, 'folder': os.getcwd(), 'environment': {
-            key: value for key, value in environment.items() if key.startswith(READ_AT_START)}}
+        request = {'name': name, 'arguments': arguments, 'folder': folder or os.getcwd(),
+                   'script': script, 'environment': {
+                       key: value for key, value in environment.items()
+                       if key.startswith(READ_AT_START)}}
         with theirs:
             socket.send_fds(self._control, [json.dumps(request).encode()],
                             [output, errors, theirs.fileno()])
@@ -161,15 +170,16 @@ class Job(NamedTuple):
 
     name: str
     arguments: list[str]
+    script: str
 
 
 def load() -> None:
     """Import the programs, and load the kernels as a node does at its start."""
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')  # as in ik_node.tools.entry
     from importlib import import_module
-    for program in PROGRAMS:
+    for module in (*PROGRAMS, *MESSAGES):
         with suppress(ImportError):  # the program will say so
-            import_module(program)
+            import_module(module)
     from ik_node.kinematics.arm import forward_kinematics, singular_values
     from ik_node.motion.direct.point_to_point import warm_up
     from ik_node.node.goals.preparation import Kernels, load_kernels
@@ -316,7 +326,7 @@ def serve(control: socket.socket, environment: dict[str, str]) -> Job:
                 for key in [key for key in os.environ if key.startswith(READ_AT_START)]:
                     del os.environ[key]
                 os.environ.update(request['environment'])
-                return Job(request['name'], request['arguments'])
+                return Job(request['name'], request['arguments'], request['script'])
             os.close(output)
             os.close(errors)
             file = os.pidfd_open(pid)
@@ -352,6 +362,8 @@ def main() -> None:
         sys.exit(others.wait())
     environment = dict(os.environ)
     load()
+    from ik_node.solver.warm_up import warm_up_tree
+    warm_up_tree()
     wait_for_one_thread()
     gc.collect()
     gc.freeze()  # or the collector of each child would copy all pages
@@ -359,18 +371,22 @@ def main() -> None:
         else fork_servers(sys.argv[1])
     job = serve(control, environment)
     keep_frozen()
-    sys.argv = ['-c', *job.arguments]
+    sys.argv, code = ['-c', *job.arguments], 0
     from ik_node.tools import entry
     try:
-        getattr(entry, job.name)()
+        exec(job.script, {'__name__': '__main__'})
+        if job.name:
+            getattr(entry, job.name)()
     except SystemExit as end:
         if not isinstance(end.code, int):
             raise
-        # As Python ends, but for its last look at all objects: all pages would be copied.
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(end.code)
+        code = end.code
+    # As Python ends, but for its last look at all objects: all pages would be copied.
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == '__main__':
