@@ -6,7 +6,7 @@ How much of the tests `make test` runs, and how much `make nightly`.
 A test is marked ``nightly`` if it takes long and others cover the most of what it shows.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
 import os
 
@@ -18,6 +18,19 @@ NIGHTLY = bool(os.environ.get('IK_NODE_TEST_NIGHTLY'))
 def samples(*, usual: float, nightly: float) -> float:
     """Return how many samples a test draws in this run, or for how long it goes on."""
     return nightly if NIGHTLY else usual
+
+
+def each_seed(count: int) -> Callable[[Callable[[int], None]], Callable[[], None]]:
+    """Return a decorator: one test of what it is called with each seed below a count."""
+    def for_all(test: Callable[[int], None]) -> Callable[[], None]:
+        def run() -> None:
+            for seed in range(count):
+                test(seed)
+
+        run.__name__, run.__doc__ = test.__name__, test.__doc__
+        return run
+
+    return for_all
 
 
 def each_once(first: Iterable, second: Iterable) -> list:

@@ -7,7 +7,7 @@ from math import factorial
 
 from motion_checker import Bounds, dense, faults, path_of
 from motions import at_rest, limits_of
-from nightly import samples
+from nightly import each_seed, samples
 import numpy as np
 import pytest
 import robots
@@ -114,7 +114,7 @@ def test_points_are_few_where_the_quintic_is_exact():
     assert np.median(gaps) > 0.05
 
 
-@pytest.mark.parametrize('seed', range(COUNT))
+@each_seed(COUNT)
 def test_from_rest_and_in_motion(seed):
     """From rest, then to another goal from any instant of the motion, then to a stop."""
     rng = np.random.default_rng(1000 + seed)
@@ -171,7 +171,7 @@ def jerk_shares(trajectory, limits):
     return (np.array(jerk) / h**3).max(axis=(0, 1)) / limits.jerk
 
 
-@pytest.mark.parametrize('seed', range(COUNT))
+@each_seed(COUNT)
 def test_the_jerk_keeps_its_limits_between_the_points(seed):
     """However near each other the joints' switches are; from rest, in motion and to a stop."""
     rng = np.random.default_rng(2000 + seed)
@@ -188,7 +188,7 @@ def test_the_jerk_keeps_its_limits_between_the_points(seed):
         assert jerk_shares(motion, limits).max() <= 1.0 + JERK_SLACK + 1e-4
 
 
-@pytest.mark.parametrize('seed', range(COUNT))
+@each_seed(COUNT)
 def test_stop_from_any_moving_state(seed):
     """From any state within the limits: to rest, within them, without turning back."""
     rng = np.random.default_rng(2000 + seed)
@@ -220,7 +220,7 @@ def test_a_jerk_switch_next_to_a_point_keeps_the_limits():
     check(plan_stop(NAMES, at(start), limits, 0.1), limits, start)
 
 
-@pytest.mark.parametrize('seed', range(COUNT))
+@each_seed(COUNT)
 def test_velocity_limit_below_the_speed_in_motion(seed):
     """Lowered below the present, still rising speed: accepted, and not exceeded further."""
     rng = np.random.default_rng(4000 + seed)
@@ -235,7 +235,7 @@ def test_velocity_limit_below_the_speed_in_motion(seed):
         check(motion, limits, start_state.initial, None)
 
 
-@pytest.mark.parametrize('seed', range(100))
+@each_seed(100)
 def test_limits_lowered_in_motion(seed):
     """With lower limits from now on, a motion slows down to what braking allows."""
     rng = np.random.default_rng(3000 + seed)
@@ -314,7 +314,7 @@ def short_motion(seed):
             * rng.uniform(-1.0, 1.0, n) * (rng.random(n) < 0.8), rng)
 
 
-@pytest.mark.parametrize('seed', range(COUNT))
+@each_seed(COUNT)
 def test_short_motions_keep_their_jerk(seed):
     """From rest, and from any instant of such a motion to another goal and to rest."""
     names, limits, q, goal, rng = short_motion(seed)
