@@ -272,15 +272,6 @@ def test_a_box_is_added_moved_resized_and_removed(window, arm):
                 'no box')
 
 
-def test_a_box_blocks_the_arm(window, arm):
-    """It counts as any other object: a goal in it is refused."""
-    arm.change('/ik_node', motion__detour_time=0.0)
-    number = add(window, arm)
-    place = arm.scene.boxes()[number][0]
-    answer = arm.final(arm.send(place, (0.0, 1.0, 0.0, 0.0)))
-    assert answer['reason'] == 'COLLISION' and f"'page/{number}'" in answer['message'], answer
-
-
 @pytest.mark.nightly
 def test_two_windows_share_the_boxes(windows, arm):
     """What one adds and drags, the other shows and removes."""
@@ -295,16 +286,3 @@ def test_two_windows_share_the_boxes(windows, arm):
     one.press('Remove')
     other.wait(lambda: not arm.scene.boxes() and not other.visible(f'{node_of(number)}/solid'),
                'no box')
-
-
-def test_changes_by_other_programs_are_shown(window, arm):
-    """A box that another program has changed is shown as it is now."""
-    number = add(window, arm)
-    moved = cube((0.0, 2.0, 0.3), (0.4, 0.5, 0.6), number, ns='page')
-    arm.scene.topic.publish(MarkerArray(markers=[moved]))
-    window.wait(lambda: agrees(window, arm, number)
-                and abs(window.pose(node_of(number))[1] - 2.0) < 1e-6,
-                'the box where another program has put it')
-    lengths = window.row('Size (m)').get_by_role('textbox')
-    window.wait(lambda: [float(lengths.nth(k).input_value()) for k in range(3)]
-                == [0.4, 0.5, 0.6], 'its size')

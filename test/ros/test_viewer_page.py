@@ -37,6 +37,7 @@ from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import String
 from test_named_poses import ASIDE, group_state
+from test_viewer_collisions import add, agrees, cube, node_of, Scene
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ik_node.ros.middleware.qos import LATCHED_QOS
@@ -582,6 +583,39 @@ def test_workspace_can_be_shown_and_hidden(window, arm):
     window.check('Show workspace', False)
     window.wait(lambda: not window.visible('/base/workspace'), 'no workspace')
     arm.destroy_publisher(publisher)
+
+
+# ---- boxes; how they are added and dragged is in test_viewer_collisions.py ----
+
+@pytest.fixture
+def scene(arm):
+    """Return the objects of the node; none is left."""
+    arm.scene = Scene(arm)
+    yield arm.scene
+    arm.scene.clear()
+    arm.scene.close()
+
+
+def test_a_box_blocks_the_arm(window, scene, arm):
+    """It counts as any other object: a goal in it is refused."""
+    arm.change('/ik_node', motion__detour_time=0.0)
+    number = add(window, arm)
+    place = scene.boxes()[number][0]
+    answer = arm.final(arm.send(place, (0.0, 1.0, 0.0, 0.0)))
+    assert answer['reason'] == 'COLLISION' and f"'page/{number}'" in answer['message'], answer
+
+
+def test_changes_by_other_programs_are_shown(window, scene, arm):
+    """A box that another program has changed is shown as it is now."""
+    number = add(window, arm)
+    moved = cube((0.0, 2.0, 0.3), (0.4, 0.5, 0.6), number, ns='page')
+    scene.topic.publish(MarkerArray(markers=[moved]))
+    window.wait(lambda: agrees(window, arm, number)
+                and abs(window.pose(node_of(number))[1] - 2.0) < 1e-6,
+                'the box where another program has put it')
+    lengths = window.row('Size (m)').get_by_role('textbox')
+    window.wait(lambda: [float(lengths.nth(k).input_value()) for k in range(3)]
+                == [0.4, 0.5, 0.6], 'its size')
 
 
 # ---- several windows, restarts, strangers -----------------------------------
