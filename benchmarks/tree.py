@@ -9,6 +9,9 @@ Goals are the poses of all tips in random postures inside the limits, so each ca
 search starts from the middle of the limits and knows nothing of the posture.  Every answer is
 checked by Pinocchio's forward kinematics (1e-6 m, 1e-6 rad) and the limits.  Time is of one call
 of ``solve``, by perf_counter, failures included.  Collisions are not looked at.
+
+An arm with one tip is measured as a tree and as a chain, by descent and in closed form: what the
+kernels for one tip are for.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ import numpy as np
 import pinocchio as pin
 
 from benchmarks.arms import PACKAGES
-from ik_node import KinematicTree, load_tree, TreeSolver
+from ik_node import KinematicTree, load_tree, Solver
+from ik_node.model.chain import make_chain
 
 ROBOTS, OWN = 'example-robot-data', 'ik_node'
 TOLERANCE = 1e-6  # m and rad
@@ -37,11 +41,16 @@ class Case:
     file: str
     base: str
     tips: tuple[str, ...]
+    options: dict[str, bool] | None = None  # of the solver of a chain; None: of the tree
 
 
 TALOS = 'talos_data/robots/talos_full_v2.urdf'
 HANDS = 'gripper_left_base_link', 'gripper_right_base_link'
+ARM = ROBOTS, 'ur_description/urdf/ur5_robot.urdf', 'base_link', ('tool0',)
 CASES = (
+    Case('ur5, one tip', *ARM),
+    Case('ur5, as a chain by descent', *ARM, {'closed_form': False}),
+    Case('ur5, as a chain', *ARM, {}),
     Case('two_arms', OWN, 'two_arms.urdf', 'base_link', ('left_tool', 'right_tool')),
     Case('baxter', ROBOTS, 'baxter_description/urdf/baxter.urdf', 'torso',
          ('left_gripper', 'right_gripper')),
@@ -92,20 +101,23 @@ class Judge:
 def measure(case: Case, goals: int, seed: int) -> str:
     """Return the line of one robot."""
     tree = load_tree(PACKAGES[case.package] / case.file, case.base, case.tips)
-    solver, judge = TreeSolver(tree), Judge(tree)
+    judge, chain = Judge(tree), case.options is not None
+    solver = Solver(make_chain(tree.tree, case.base, case.tips[0]), **case.options) if chain \
+        else Solver(tree)
     lower = np.where(np.isfinite(tree.lower), tree.lower, -np.pi)
     upper = np.where(np.isfinite(tree.upper), tree.upper, np.pi)
     times, right, attempts = [], 0, []
     for q in np.random.default_rng(seed).uniform(lower, upper, (goals, tree.n)):
         wanted = judge.poses(q)
         matrices = {tip: T.homogeneous for tip, T in wanted.items()}
+        goal = matrices[case.tips[0]] if chain else matrices
         began = perf_counter()
-        result = solver.solve(matrices)
+        result = solver.solve(goal)
         times.append(perf_counter() - began)
         right += result.success and judge.right(result.q, wanted)
-        attempts.append(result.attempts)
+        attempts.append(result.restarts + 1 if chain else result.attempts)
     return (f'| {case.name} | {len(case.tips)} | {tree.n} | {100.0 * right / goals:.1f} % '
-            f'| {1e3 * np.median(times):.2f} ms | {1e3 * np.percentile(times, 99):.1f} ms '
+            f'| {1e3 * np.median(times):.3f} ms | {1e3 * np.percentile(times, 99):.1f} ms '
             f'| {np.mean(attempts):.1f} |')
 
 

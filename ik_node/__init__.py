@@ -63,7 +63,6 @@ if TYPE_CHECKING:  # for type checkers and completion; at run time __getattr__ g
     from ik_node.motion.trajectory.trajectory import MotionState as MotionState
     from ik_node.solver.goal import Goal as Goal
     from ik_node.solver.solver import Solver as Solver
-    from ik_node.solver.tree.tree_solver import TreeSolver as TreeSolver
 
     __version__: str
 
@@ -85,7 +84,6 @@ _PUBLIC_MODULES = {
     'StartState': 'ik_node.motion.direct.point_to_point',
     'TipLimits': 'ik_node.motion.trajectory.limits',
     'ToolPath': 'ik_node.motion.tool_path.path',
-    'TreeSolver': 'ik_node.solver.tree.tree_solver',
     'load_robot': 'ik_node.kinematics.arm',
     'load_tree': 'ik_node.kinematics.tree.kinematic_tree',
     'load_urdf': 'ik_node.kinematics.arm',

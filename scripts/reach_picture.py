@@ -15,7 +15,7 @@ import sysconfig
 
 import numpy as np
 
-from ik_node import Goal, load_tree, TreeSolver
+from ik_node import Goal, load_tree, Solver
 from ik_node.kinematics.links import link_poses, path_between
 from ik_node.model.description.urdf import read_urdf
 from ik_node.tools.plots.figures import LINE_COLOURS, NEUTRAL_GREY, new_figure, save
@@ -43,7 +43,7 @@ def main() -> None:
     for axes, (base, moving, goal) in zip(panels, CASES):
         there = np.linalg.inv(at_zero[base]) @ [*goal, 1.0]
         kinematics = load_tree(TALOS_URDF, base, [HAND])
-        result = TreeSolver(kinematics).solve({HAND: Goal.position(there[:3])})
+        result = Solver(kinematics).solve({HAND: Goal.position(there[:3])})
         assert result.success, result.message
         poses = link_poses(tree, FOOT, zeros | result.joint_positions)
         for end in ENDS:

@@ -6,9 +6,9 @@ Remedies for a refused path or sequence.
 They are another pose, another start posture, or a joint motion instead of a line.
 
 If a pose of it cannot be reached, the remedies of that pose are sought as for a goal of its own
-(:mod:`ik_node.solver.remedy_search`), from where the motion ended.  If all can be reached, but
-not the way between them, other postures of the arm at its start are tried, and a motion of the
-joints.  Each remedy is tried by planning the motion with it, or nothing is said.
+(:mod:`ik_node.solver.remedies.remedy_search`), from where the motion ended.  If all can be
+reached, but not the way between them, other postures of the arm at its start are tried, and a
+motion of the joints.  Each remedy is tried by planning the motion with it, or nothing is said.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ik_node.motion.direct.point_to_point import (
 from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import MotionState
 from ik_node.solver.goal import Goal
-from ik_node.solver.remedy import Remedy, rounded_shift
-from ik_node.solver.remedy_search import find_remedies, REMEDIED_REASONS
+from ik_node.solver.remedies.remedy import Remedy, rounded_shift
+from ik_node.solver.remedies.remedy_search import find_remedies, REMEDIED_REASONS
 from ik_node.solver.solver import Solver
 
 REMEDIED_MOTION_REASONS = (*REMEDIED_REASONS, Reason.PATH_INTERRUPTED)

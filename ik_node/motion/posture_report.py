@@ -37,8 +37,7 @@ class PostureReport:
 
 def postures_of(solver: Solver, goal: Goal, q: np.ndarray) -> tuple[Posture, ...]:
     """Return all postures that reach a goal, also those that collide, the nearest to q first."""
-    every = Solver(solver.chain, None, **vars(solver.options))
-    return every.solve_all(goal, q)
+    return solver.with_collisions(None).solve_all(goal, q)
 
 
 def warm_up(solver: Solver, limits: MotionLimits) -> None:

@@ -63,8 +63,8 @@ from ik_node.motion.trajectory.limits import MotionLimits
 from ik_node.motion.trajectory.trajectory import Trajectory
 from ik_node.motion.trajectory.validate import validate
 from ik_node.solver.goal import Goal
-from ik_node.solver.remedy import Remedy
-from ik_node.solver.remedy_search import find_remedies
+from ik_node.solver.remedies.remedy import Remedy
+from ik_node.solver.remedies.remedy_search import find_remedies
 from ik_node.solver.result import Result
 from ik_node.solver.solver import Solver
 
@@ -136,7 +136,7 @@ class RemedyRequest:
     rounds: Rounds       # how long to search
 
     def plan(self, solver: Solver) -> tuple[Remedy, ...]:
-        """Search; see :func:`ik_node.solver.remedy_search.find_remedies`."""
+        """Search; see :func:`ik_node.solver.remedies.remedy_search.find_remedies`."""
         return find_remedies(solver, self.goal, self.seeds, self.status, self.nearest,
                              self.rounds)
 

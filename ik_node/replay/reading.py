@@ -39,7 +39,7 @@ from ik_node.motion.trajectory.trajectory import MotionState, Trajectory
 from ik_node.replay.json_values import Entry
 from ik_node.solver.goal import Goal
 from ik_node.solver.options import SolverOptions
-from ik_node.solver.remedy_search import REMEDIED_REASONS
+from ik_node.solver.remedies.remedy_search import REMEDIED_REASONS
 from ik_node.solver.solver import Solver
 
 REPLAY_DEADLINE_S = 60.0  # of a solve; what the node found, is found in any case

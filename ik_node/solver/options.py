@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypedDict, TypeVar
+from math import inf
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -31,19 +32,8 @@ from ik_node.base.checks import (
 from ik_node.base.errors import ParameterError, Reason
 from ik_node.base.text import shown
 
-Options = TypeVar('Options')
 
-
-def make_options(kind: type[Options], values: Mapping[str, Any], whose: str) -> Options:
-    """Return the options of a kind; ParameterError if `whose` options lack one of the values."""
-    fields = vars(kind)['__dataclass_fields__']
-    if unknown := values.keys() - fields.keys():
-        raise ParameterError(f'{whose} has no option {", ".join(sorted(unknown))}; it has '
-                             f'{", ".join(fields)}')
-    return kind(**values)
-
-
-def other_options(options: object) -> str:
+def other_options(options: SolverOptions) -> str:
     """Return the options that are not the defaults, each after a comma."""
     default = type(options)()
     return ''.join(f', {name}={value!r}' for name, value in vars(options).items()
@@ -71,11 +61,11 @@ def methods() -> dict[str, Solve]:
     return _registered
 
 
-# Options that textbook methods do not know, and their defaults.
-DAMPED_ONLY = {'weights': (1.0,), 'posture': (), 'posture_gains': (0.0,),
-               'manipulability_gain': 0.0}
-# Options that only textbook methods know, and their defaults.
-TEXTBOOK_ONLY = {'step_fraction': 1.0}
+# Options that textbook methods do not know, those that only they know, and those of a tree.
+DAMPED_ONLY = 'weights', 'posture', 'posture_gains', 'manipulability_gain'
+TEXTBOOK_ONLY = ('step_fraction',)
+TREE_OPTIONS = ('position_tolerance', 'orientation_tolerance', 'metres_per_radian',
+                'max_iterations', 'max_restarts', 'deadline', 'random_seed', 'weights')
 LARGEST_OPTION = 10**6  # iterations or restarts; m per rad, or rad per m
 
 
@@ -102,9 +92,11 @@ class SolverOptions:
     descent from the seeds or not at all."""
     deadline: float = 0.1
     """Seconds, on the monotonic clock."""
-    weights: tuple[float, ...] = (1.0,)
-    """Cost of moving each joint, one for all or one per joint: a joint of weight 4 takes a quarter
-    of the motion of one of weight 1."""
+    random_seed: int = 0
+    """Of the shift of the postures from which restarts begin; 0 = none."""
+    weights: tuple[float, ...] | dict[str, float] = (1.0,)
+    """Cost of moving each joint, one for all, one per joint, or by the names of some joints: a
+    joint of weight 4 takes a quarter of the motion of one of weight 1."""
     locked: tuple[str, ...] = ()
     """Joints that keep their positions of the seed."""
     gains: tuple[float, ...] = (0.0,)
@@ -138,40 +130,70 @@ class SolverOptions:
     """That pose has the position of the goal, if the position alone is within reach; then only the
     orientation differs, as little as it can."""
 
+    _deadlines = POSITIVE  # not a field
+
     def __post_init__(self) -> None:
         for name in ('weights', 'locked', 'gains', 'preferred', 'posture', 'posture_gains'):
             value = getattr(self, name)
             if isinstance(value, np.ndarray):
                 value = value.tolist()
             object.__setattr__(self, name, (value,) if isinstance(value, (str, float, int))
+                               else dict(value) if isinstance(value, Mapping)
                                else tuple(value) if isinstance(value, Iterable) else value)
         values = vars(self)
-        check_numbers(values, POSITIVE, 'position_tolerance', 'orientation_tolerance', 'deadline')
+        check_numbers(values, POSITIVE, 'position_tolerance', 'orientation_tolerance')
+        check_numbers(values, self._deadlines, 'deadline')
         check_numbers(values, between(1.0 / LARGEST_OPTION, LARGEST_OPTION), 'metres_per_radian')
         check_numbers(values, POSITIVE_OR_INF, 'max_jump')
         check_numbers(values, SHARE, 'step_fraction')
         check_numbers(values, NOT_NEGATIVE, 'manipulability_gain')
         check_counts(values, LARGEST_OPTION, 'max_iterations', 'max_restarts',
                      'max_bias_iterations')
+        check_counts(values, inf, 'random_seed')
         check_flags(values, 'explore', 'closed_form', 'nearest', 'nearest_keeps_position')
         if not isinstance(self.method, str) \
                 or self.method != COMPILED_METHOD and self.method not in methods():
             raise ParameterError(f'there is no method {shown(self.method)}; there are '
                                  f'{", ".join((COMPILED_METHOD, *methods()))}')
-        for name in DAMPED_ONLY:
-            if self.method != COMPILED_METHOD and getattr(self, name) != DAMPED_ONLY[name]:
-                raise ParameterError(f"{name} works with the method 'damped' only, not with "
-                                     f'{shown(self.method)}')
-        for name in TEXTBOOK_ONLY:
-            if self.method == COMPILED_METHOD and getattr(self, name) != TEXTBOOK_ONLY[name]:
-                raise ParameterError(f'{name} works with textbook methods only, not with '
-                                     f'{shown(self.method)}')
+        names, methods_of = (TEXTBOOK_ONLY, 'textbook methods') \
+            if self.method == COMPILED_METHOD else (DAMPED_ONLY, "the method 'damped'")
+        self._refuse(names, f'works with {methods_of} only, not with {shown(self.method)}')
         if not (callable(self.select)
                 or isinstance(self.select, str) and self.select in SOLUTION_CHOICES):
             raise ParameterError(f'select is {shown(self.select)}; it must be one of '
                                  f'{", ".join(SOLUTION_CHOICES)}, or a function of a solution')
         for name in ('max_iterations', 'max_restarts', 'max_bias_iterations'):
             object.__setattr__(self, name, int(getattr(self, name)))
+
+    def _refuse(self, names: Iterable[str], why: str) -> None:
+        for name in names:
+            if getattr(self, name) != SolverOptions.__dataclass_fields__[name].default:
+                raise ParameterError(f'{name} {why}')
+
+
+def make_options(kind: type[SolverOptions], values: Mapping[str, Any]) -> SolverOptions:
+    """Return the options of a kind; ParameterError if it lacks one of the values."""
+    fields = kind.__dataclass_fields__
+    if unknown := values.keys() - fields.keys():
+        raise ParameterError(f'the solver has no option {", ".join(sorted(unknown))}; it has '
+                             f'{", ".join(fields)}')
+    return kind(**values)
+
+
+@dataclass(frozen=True)
+class TreeOptions(SolverOptions):
+    """Options of a solver for a tree: those of TREE_OPTIONS, two of them with other defaults."""
+
+    max_restarts: int = 200
+    deadline: float = inf
+    """Seconds; by default none."""
+
+    _deadlines = POSITIVE_OR_INF
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._refuse([name for name in vars(self) if name not in TREE_OPTIONS],
+                     f'is an option for a chain; a tree has {", ".join(TREE_OPTIONS)}')
 
 
 class OptionValues(TypedDict, total=False):
@@ -185,7 +207,8 @@ class OptionValues(TypedDict, total=False):
     step_fraction: float
     max_restarts: int
     deadline: float
-    weights: float | Sequence[float] | np.ndarray
+    random_seed: int
+    weights: float | Sequence[float] | np.ndarray | dict[str, float]
     locked: str | Sequence[str]
     gains: float | Sequence[float] | np.ndarray
     preferred: float | Sequence[float] | np.ndarray

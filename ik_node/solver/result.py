@@ -1,11 +1,13 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a solve, and the metrics of a posture."""
+"""The result of a solve, for one tip or for several, and the metrics of a posture."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import product
 from math import isfinite, pi
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,13 +15,16 @@ from ik_node.base.errors import Reason
 from ik_node.base.text import length_text, quote
 from ik_node.kinematics.arm import forward_kinematics, singular_values
 from ik_node.kinematics.kernels import joint_frames
+from ik_node.kinematics.tree.kinematic_tree import KinematicTree
 from ik_node.model.chain import Chain
+from ik_node.model.joint_space import JointSpace
 from ik_node.solver.descent.layout import (
     BIAS_STEP_COUNT,
     JOINT_VALUES,
     LAST_ATTEMPT,
     ORIENTATION_ERROR,
     POSITION_ERROR,
+    SOLVED_FLAG,
     STEP_COUNT,
 )
 from ik_node.solver.goal import Goal
@@ -92,13 +97,35 @@ def _meeting(p: np.ndarray, a: np.ndarray, r: np.ndarray,
 SUCCESS_REASONS = (Reason.SOLVED, Reason.NEAREST)
 
 
-class PostureMetrics:
-    """Metrics of joint positions `q` of a `chain`, computed on access."""
+class TipError(NamedTuple):
+    """How far a tip is from its goal, by forward kinematics."""
+
+    position: float
+    """m; of a goal with tolerances what is outside them, 0 where it is free."""
+    orientation: float
+    """rad; of a goal with tolerances what is outside them, 0 where it is free."""
+    met: bool
+    """Whether both are within the tolerances of the solver."""
+
+    def __str__(self) -> str:
+        """Return both errors, those that are zero left out, in words."""
+        parts = [length_text(self.position)] * (self.position > 0.0) \
+            + [f'{self.orientation:.3g} rad'] * (self.orientation > 0.0)
+        return ' and '.join(parts) or '0 mm'
+
+
+class JointMetrics:
+    """Metrics of joint positions `q` of a chain or tree, the `space`, computed on access."""
 
     __slots__ = ()
-    chain: Chain
+    space: JointSpace
     q: np.ndarray
     seed: np.ndarray
+
+    @property
+    def joint_positions(self) -> dict[str, float]:
+        """Return `q` by the names of the joints, rad or m."""
+        return dict(zip(self.space.joint_names, self.q.tolist()))
 
     @property
     def limit_margin(self) -> float:
@@ -108,17 +135,17 @@ class PostureMetrics:
     @property
     def limiting_joints(self) -> tuple[str, ...]:
         """Return the names of the joints at a limit."""
-        return self.chain.at_limit(self.q)
+        return self.space.at_limit(self.q)
 
     @property
     def tightest_joint(self) -> str:
         """Return the joint with the smallest distance to its limits."""
-        return self.chain.joint_names[int(self._margins.argmin())]
+        return self.space.joint_names[int(self._margins.argmin())]
 
     @property
     def centredness(self) -> float:
         """Return the smallest limit margin as a share of half the range: 1 middle, 0 limit."""
-        half = 0.5 * (self.chain.upper - self.chain.lower)
+        half = 0.5 * (self.space.upper - self.space.lower)
         share = np.divide(self._margins, half, out=np.ones_like(half),
                           where=np.isfinite(half) & (half > 0.0))
         return float(share.min())
@@ -127,6 +154,44 @@ class PostureMetrics:
     def distance(self) -> float:
         """Return the largest change of a joint from the seed (rad or m)."""
         return float(np.abs(self.q - self.seed).max())
+
+    @property
+    def turns(self) -> np.ndarray:
+        """Return `q` and its whole turns inside the limits, (k, n), nearest to the seed first."""
+        space = self.space
+        choices = []
+        for k in range(space.n):
+            values = [self.q[k]]
+            if space.revolute[k] and isfinite(space.lower[k]) and isfinite(space.upper[k]):
+                first = np.ceil((space.lower[k] - self.q[k]) / (2.0 * pi))
+                last = np.floor((space.upper[k] - self.q[k]) / (2.0 * pi))
+                values = list(self.q[k] + 2.0 * pi * np.arange(first, last + 1.0))
+            choices.append(values)
+        every = np.array(list(product(*choices)))
+        distance = np.abs(every - self.seed)
+        return every[np.lexsort((distance.sum(axis=1), distance.max(axis=1)))]
+
+    @property
+    def _margins(self) -> np.ndarray:
+        return np.minimum(self.q - self.space.lower, self.space.upper - self.q)
+
+    @property
+    def _at_limit(self) -> str:
+        """Return how a sentence ends that tells which joints are at a limit."""
+        limits = self.limiting_joints
+        return f', with {", ".join(map(quote, limits))} at the limit' if limits else ''
+
+
+class PostureMetrics(JointMetrics):
+    """The same of a `chain`, and what depends on its one tip."""
+
+    __slots__ = ()
+    chain: Chain
+
+    @property
+    def space(self) -> JointSpace:
+        """Return the chain."""
+        return self.chain
 
     @property
     def singular_values(self) -> np.ndarray:
@@ -152,26 +217,6 @@ class PostureMetrics:
     def labels(self) -> dict[str, str]:
         """Return the labels of the branch: :func:`~ik_node.solver.result.branch_labels`."""
         return branch_labels(self.chain, self.q)
-
-    @property
-    def turns(self) -> np.ndarray:
-        """Return `q` and its whole turns inside the limits, (k, n), nearest to the seed first."""
-        chain = self.chain
-        choices = []
-        for k in range(chain.n):
-            values = [self.q[k]]
-            if chain.revolute[k] and isfinite(chain.lower[k]) and isfinite(chain.upper[k]):
-                first = np.ceil((chain.lower[k] - self.q[k]) / (2.0 * pi))
-                last = np.floor((chain.upper[k] - self.q[k]) / (2.0 * pi))
-                values = list(self.q[k] + 2.0 * pi * np.arange(first, last + 1.0))
-            choices.append(values)
-        every = np.array(list(product(*choices)))
-        distance = np.abs(every - self.seed)
-        return every[np.lexsort((distance.sum(axis=1), distance.max(axis=1)))]
-
-    @property
-    def _margins(self) -> np.ndarray:
-        return np.minimum(self.q - self.chain.lower, self.chain.upper - self.q)
 
 
 class Posture(PostureMetrics):
@@ -200,7 +245,7 @@ class Posture(PostureMetrics):
 
 class Result(PostureMetrics):
     """
-    Result of one solve.
+    Result of one solve for one tip.
 
     Attributes
     ----------
@@ -278,6 +323,12 @@ class Result(PostureMetrics):
         return float(self.answer[ORIENTATION_ERROR])
 
     @property
+    def errors(self) -> dict[str, TipError]:
+        """Return both errors by the tip link."""
+        return {self.chain.tip_link: TipError(self.position_error, self.orientation_error,
+                                              bool(self.answer[SOLVED_FLAG] == 1.0))}
+
+    @property
     def iterations(self) -> int:
         """Return the number of damped steps of all attempts."""
         return int(self.answer[STEP_COUNT])
@@ -299,27 +350,90 @@ class Result(PostureMetrics):
 
     @property
     def _nearest(self) -> str:
-        parts = []
-        if not self.goal.position_free:
-            parts.append(length_text(self.position_error))
-        if not self.goal.orientation_free:
-            parts.append(f'{self.orientation_error:.3g} rad')
-        at_limit = self.limiting_joints
-        limit = f', with {", ".join(map(quote, at_limit))} at the limit' if at_limit else ''
-        return f'the nearest posture found is {" and ".join(parts)} away{limit}'
+        away, = self.errors.values()
+        return f'the nearest posture found is {away} away{self._at_limit}'
 
     @property
     def _goal_distance(self) -> float:
         return float(np.linalg.norm(self.goal.T_base_tip[:3, 3] - self.chain.offsets[0, 9:]))
 
 
+@dataclass(frozen=True, eq=False)
+class TreeResult(JointMetrics):
+    """Result of one solve for several tips."""
+
+    space: KinematicTree
+    status: Reason
+    """SOLVED; OUT_OF_REACH, ORIENTATION_OUT_OF_REACH or NO_SOLUTION of `unreachable`; COLLISION;
+    DEADLINE."""
+    q: np.ndarray
+    """(n,), joint positions, rad or m, inside the limits; on failure the posture that came
+    nearest, in the least squares of the weighted errors."""
+    errors: dict[str, TipError]
+    """By tip link."""
+    seed: np.ndarray
+    """(n,), where the search started, rad or m."""
+    time: float
+    """Seconds."""
+    secondary: tuple[str, ...] = ()
+    """Tips that were to come as near as possible only."""
+    unreachable: tuple[str, ...] = ()
+    """On failure the tips that cannot be brought to their goals: one that cannot by itself, or of
+    those that cannot together each without which the others can, else all."""
+    cause: str = field(default='', repr=False)
+    attempts: int = 0
+    """Starts that were tried."""
+    iterations: int = 0
+    """Damped steps of all starts, those for the reason not counted."""
+
+    def __repr__(self) -> str:
+        """Return status, success and errors, rounded."""
+        errors = ', '.join(f'{tip}: {error}' for tip, error in self.errors.items())
+        return f'TreeResult({self.status.value}, success={self.success}, {errors})'
+
+    @property
+    def success(self) -> bool:
+        """Return whether all tips but the secondary ones are at their goals."""
+        return self.status is Reason.SOLVED
+
+    @property
+    def position_error(self) -> float:
+        """Return the largest distance (m) of a tip from its goal, the secondary ones left out."""
+        return max((error.position for error in self._required), default=0.0)
+
+    @property
+    def orientation_error(self) -> float:
+        """Return the largest angle (rad) of a tip from its goal, the secondary ones left out."""
+        return max((error.orientation for error in self._required), default=0.0)
+
+    @property
+    def _required(self) -> list[TipError]:
+        return [error for tip, error in self.errors.items() if tip not in self.secondary]
+
+    @property
+    def message(self) -> str:
+        """Return the outcome in one sentence."""
+        if self.status is Reason.COLLISION:
+            return self.cause
+        if not self.success:
+            away = ', '.join(f'{quote(tip)} is {error} away' for tip, error in self.errors.items()
+                             if not error.met and tip not in self.secondary)
+            return f'{self.cause}; in the nearest posture found {away}{self._at_limit}'
+        rest = ', '.join(f'; {quote(tip)}, which comes second, is {error} away'
+                         for tip, error in self.errors.items()
+                         if tip in self.secondary and not error.met)
+        count = len(self._required)
+        return solved_text(self, f' for {count} tip{"s" * (count != 1)}') + rest
+
+
 def _rounded(q: np.ndarray) -> str:
     return f'[{", ".join(f"{value:.4f}" for value in q)}]'
 
 
-def _solved(r: Result) -> str:
-    return (f'solved to {r.position_error:.1e} m and {r.orientation_error:.1e} rad '
-            f'in {1e3 * r.time:.2f} ms')
+def solved_text(result: JointMetrics, whom: str = '') -> str:
+    """Return the message of a solution."""
+    return (f'solved{whom} to {result.position_error:.1e} m and {result.orientation_error:.1e} '
+            f'rad in {1e3 * result.time:.2f} ms')
 
 
 def _out_of_reach(r: Result) -> str:
@@ -342,7 +456,7 @@ def _beyond_limit(r: Result) -> str:
 
 
 _MESSAGE_MAKERS = {
-    Reason.SOLVED: _solved,
+    Reason.SOLVED: solved_text,
     Reason.NEAREST: lambda r: f'the goal is not within reach; {r._nearest}',
     Reason.OUT_OF_REACH: _out_of_reach,
     Reason.INNER_VOID: lambda r: (

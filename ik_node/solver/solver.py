@@ -1,6 +1,6 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""The solver that the node uses: a pure function of chain, goal, seed and options."""
+"""The solver that the node uses: a pure function of chain or tree, goal, seed and options."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from math import pi
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import Any, overload, TYPE_CHECKING
 
 import numpy as np
 from numpy import ndarray
@@ -16,7 +16,9 @@ from numpy import ndarray
 from ik_node.base.checks import real_array
 from ik_node.base.compilation import compilation_told
 from ik_node.base.errors import Reason
+from ik_node.kinematics.tree.kinematic_tree import KinematicTree
 from ik_node.model.chain import Chain
+from ik_node.model.joint_space import JointSpace
 from ik_node.solver.batch import BatchResult, GOALS_PER_CHUNK, solve_batch
 from ik_node.solver.branches import (
     all_solutions,
@@ -40,28 +42,23 @@ from ik_node.solver.descent.layout import (
     STEP_COUNT,
     UNSOUND,
 )
-from ik_node.solver.goal import (
-    DOUBLE_TYPE,
-    EXACT_TOLERANCE,
-    Goal,
-    goal_matrix,
-)
+from ik_node.solver.goal import DOUBLE_TYPE, EXACT_TOLERANCE, Goal, goal_matrix
 from ik_node.solver.options import (
     COMPILED_METHOD,
     make_options,
     methods,
+    OptionValues,
     other_options,
     SolverOptions,
 )
 from ik_node.solver.result import Posture, Result
 from ik_node.solver.tables import checked_seeds, Query, Tables
+from ik_node.solver.tree_search import TreeSearch
 from ik_node.solver.unreachable import explain, last_attempt, settle_nearest
 from ik_node.solver.warm_up import warm_up_self_motion
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
-    from ik_node.solver.options import OptionValues
+    from typing import Self, Unpack
 
 POSE_SHAPE = (4, 4)
 POSITION_FIRST_M = 1e-4  # per radian: the weight of an orientation that comes second
@@ -76,35 +73,56 @@ KEPT_SOLVERS = 16     # with changed options
 
 class Solver:
     """
-    Inverse kinematics of one chain by damped least squares.
+    Inverse kinematics of a chain, in closed form and by damped least squares, or of a tree.
 
-    The same chain, goal, seeds and options give the same answer, bit for bit,
-    unless the deadline is reached.  Safe to share between threads.
+    ``Solver(tree)`` solves as a :class:`~ik_node.solver.tree_search.TreeSearch`: with goals by tip
+    and kernels of its own, as those for one tip take a tenth of the time (``benchmarks.tree``).
+    The same goal, seeds and options give the same answer, bit for bit, unless the deadline is
+    reached.  Safe to share between threads.
 
     Parameters
     ----------
-    chain : Chain
+    space : Chain or KinematicTree
     collisions : PostureCheck, optional
         Answers are chosen among the postures that it finds free; a
-        :class:`~ik_node.collision.distances.model.CollisionModel` of the arm and its surroundings.
+        :class:`~ik_node.collision.distances.model.CollisionModel` of the robot among objects.
     **options
         The fields of :class:`~ik_node.solver.options.SolverOptions`.
 
     Raises
     ------
     ParameterError
-        If an option is unknown, out of range or of the wrong length.
+        If an option is unknown, out of range, of the wrong length, or not one of a tree.
 
     """
 
-    def __init__(self, chain: Chain, collisions: PostureCheck | None = None,
-                 **options: Unpack[OptionValues]) -> None:
-        self.chain, self.collisions = chain, collisions
-        self.options = make_options(SolverOptions, options, 'the solver')
+    options_type = SolverOptions
+
+    @overload
+    def __new__(cls, space: Chain, collisions: PostureCheck | None = None,
+                **options: Unpack[OptionValues]) -> Solver: ...
+
+    @overload
+    def __new__(cls, space: KinematicTree, collisions: PostureCheck | None = None,
+                **options: Unpack[OptionValues]) -> TreeSolver: ...
+
+    def __new__(cls, space: JointSpace | None = None, collisions: PostureCheck | None = None,
+                **options: Unpack[OptionValues]) -> Any:
+        """Return the solver of a chain or tree; without one, what is to be unpickled."""
+        solver = object.__new__(TreeSolver if isinstance(space, KinematicTree) else cls)
+        if space is not None:
+            solver.space, solver.collisions, solver._changed = space, collisions, {}
+            solver.options = make_options(solver.options_type, options)
+            solver._prepare(space)
+        return solver
+
+    def _prepare(self, chain: Chain) -> None:
+        self.chain = chain
         with compilation_told():
             self.tables = Tables(chain, self.options)
-            if collisions is not None and chain.n > EXACT_AXES:
+            if self.collisions is not None and chain.n > EXACT_AXES:
                 warm_up_self_motion()
+        self.preferred = self.tables.preferred  # (n,), that the bias pulls to, rad or m
         self.first_restarts = min(self.options.max_restarts, FIRST_ATTEMPTS)
         self._counts = np.array([1, 0, self.first_restarts])
         self._middle = chain.middle
@@ -126,7 +144,6 @@ class Solver:
         self._seed_shape, self._answer_size = (chain.n,), JOINT_VALUES + chain.n
         self._row_size = POSE_SIZE + chain.n + self._answer_size
         self._flag = SOLVED_FLAG - self._answer_size
-        self._changed: dict[tuple, Solver] = {}
 
     def __repr__(self) -> str:
         """Return the chain and the options that are not the defaults."""
@@ -134,25 +151,21 @@ class Solver:
         return (f'Solver({chain.base_link} to {chain.tip_link}, {chain.n} joints'
                 f'{other_options(self.options)})')
 
-    @property
-    def preferred(self) -> np.ndarray:
-        """Return the posture that the bias pulls to, (n,), rad or m."""
-        return self.tables.preferred
-
-    def with_collisions(self, collisions: PostureCheck | None) -> Solver:
+    def with_collisions(self, collisions: PostureCheck | None) -> Self:
         """Return the solver with another collision model."""
-        other = object.__new__(Solver)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.collisions, other._changed = collisions, {}
         return other
 
-    def changed(self, **options: Unpack[OptionValues]) -> Solver:
+    def changed(self, **options: Unpack[OptionValues]) -> Self:
         """Return this solver with other options; the last few are kept."""
-        key = tuple((name, tuple(value) if isinstance(value, (list, np.ndarray)) else value)
+        key = tuple((name, tuple(value) if isinstance(value, (list, np.ndarray)) else
+                     tuple(value.items()) if isinstance(value, dict) else value)
                     for name, value in sorted(options.items()))
         solver = self._changed.get(key)
         if solver is None:
-            solver = Solver(self.chain, self.collisions, **{**vars(self.options), **dict(key)})
+            solver = type(self)(self.space, self.collisions, **{**vars(self.options), **options})
             if len(self._changed) >= KEPT_SOLVERS:
                 self._changed.clear()
             self._changed[key] = solver
@@ -545,6 +558,10 @@ class Solver:
         query.answer[:] = query.check(best.q)
         if select == 'nearest' and self.tables.slides and query.exact:
             query.slide()
+
+
+class TreeSolver(TreeSearch, Solver):
+    """The solver of a tree."""
 
 
 def _is_exact(goal: Goal | np.ndarray) -> bool:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ik_node.base.checks import real_array
+from ik_node.base.checks import numbers, real_array
 from ik_node.base.errors import ParameterError
 from ik_node.base.text import quote, shown
+from ik_node.kinematics.arguments import did_you_mean
 from ik_node.kinematics.kernels import pose_row, tip_poses
 from ik_node.model.chain import Chain
 from ik_node.model.joint_space import JointSpace
@@ -82,12 +83,13 @@ class Tables:
                 f'the preferred positions {shown(list(self.preferred))} are not inside the joint '
                 f'limits {shown(list(chain.lower))} .. {shown(list(chain.upper))}')
         posture = self._posture('posture') if options.posture else self.preferred
-        gains, posture_gains = self._positive('gains', 0.0), self._positive('posture_gains', 0.0)
+        gains, posture_gains = (_at_least(0.0, chain, getattr(options, name), name)
+                                for name in ('gains', 'posture_gains'))
         both = gains + posture_gains
         # Two quadratic pulls equal one pull to the weighted mean of their targets.
         share = np.divide(posture_gains, both, out=np.zeros(chain.n), where=both > 0.0)
         target = self.preferred + share * chain.difference(posture, self.preferred)
-        self.joints = joint_table(chain, self._positive('weights', 1e-6), target,
+        self.joints = joint_table(chain, joint_weights(chain, options.weights), target,
                                   both / width**2)
         if options.manipulability_gain > 0.0 and chain.n < 6:
             raise ParameterError('manipulability_gain needs six joints at least, '
@@ -104,7 +106,8 @@ class Tables:
         self._load_kernels()
         self._boxes: dict[tuple, np.ndarray] = {}
         # (n + 12, K), see :class:`ik_node.solver.descent.layout.Problem`
-        self.postures = posture_table(chain, max(MIN_TABLE_POSTURES, options.max_restarts + 2))
+        self.postures = posture_table(chain, max(MIN_TABLE_POSTURES, options.max_restarts + 2),
+                                      options.random_seed)
 
     def _load_kernels(self) -> None:
         # None of them looks at the types of its arguments.  `branch_rows` is None without a
@@ -260,13 +263,6 @@ class Tables:
         settings[BOX_AXES] = axes
         return settings
 
-    def _positive(self, name: str, least: float) -> np.ndarray:
-        values = one_per_joint(self.chain, getattr(self.options, name), name)
-        if (values < least).any():
-            raise ParameterError(f'the {name.replace("_", " ")} {shown(list(values))} must not be '
-                                 f'{"negative" if least == 0.0 else f"below {least:g}"}')
-        return values
-
     def _posture(self, name: str) -> np.ndarray:
         return one_per_joint(self.chain, getattr(self.options, name), f'{name} positions')
 
@@ -393,6 +389,32 @@ def box_axes(goal: Goal) -> int:
     return EXACT_POSE if goal.is_exact else TIP_AXES if goal.frame == TIP_FRAME else BASE_AXES
 
 
+def joint_weights(space: JointSpace, given: tuple[float, ...] | dict[str, float]) -> np.ndarray:
+    """Return the cost of moving each joint, (n,), from numbers or by the names of some."""
+    if isinstance(given, dict):
+        for name, value in given.items():
+            if name not in space.joint_names:
+                raise ParameterError(f'weights names {quote(name)}, which is not a joint'
+                                     + did_you_mean(name, space.joint_names))
+            require_positive(value, f'joint {quote(name)}')
+        given = tuple(given.get(name, 1.0) for name in space.joint_names)
+    return _at_least(1e-6, space, given, 'weights')
+
+
+def require_positive(weight: float, whose: str, advice: str = '') -> None:
+    """Raise ParameterError, with `advice`, if a weight is not positive."""
+    if not numbers(weight, (), f'the weight of {whose}') > 0.0:
+        raise ParameterError(f'the weight of {whose} is {weight}; it must be positive{advice}')
+
+
+def _at_least(least: float, space: JointSpace, given: tuple[float, ...], name: str) -> np.ndarray:
+    values = one_per_joint(space, given, name)
+    if (values < least).any():
+        raise ParameterError(f'the {name.replace("_", " ")} {shown(list(values))} must not be '
+                             f'{"negative" if least == 0.0 else f"below {least:g}"}')
+    return values
+
+
 def joint_table(space: JointSpace, weights: np.ndarray, preferred: np.ndarray | float = 0.0,
                 pull: np.ndarray | float = 0.0) -> np.ndarray:
     """Return what :class:`ik_node.solver.descent.layout.JointRows` are rows of, (7, n)."""
@@ -428,9 +450,9 @@ def squared_distances(poses: np.ndarray, goal: np.ndarray, length: float) -> np.
     return 0.5 * length**2 * exact[1] * square[:9].sum(axis=0) + exact[0] * square[9:].sum(axis=0)
 
 
-def posture_table(chain: Chain, count: int) -> np.ndarray:
+def posture_table(chain: Chain, count: int, random_seed: int = 0) -> np.ndarray:
     """Return postures spread evenly over the limits, (n + 12, count): q and pose of the tip."""
-    Q, poses = spread_postures(chain, count), np.empty((count, 12))
+    Q, poses = spread_postures(chain, count, random_seed), np.empty((count, 12))
     tip_poses(chain.table, Q, poses)
     return np.ascontiguousarray(np.hstack([Q, poses]).T)
 

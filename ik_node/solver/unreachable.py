@@ -15,11 +15,7 @@ from ik_node.base.errors import Reason
 from ik_node.base.text import quote
 from ik_node.model.chain import Chain
 from ik_node.model.joint_space import AT_LIMIT
-from ik_node.solver.branches import (
-    distinct_solutions,
-    nearest_inside,
-    without_limits,
-)
+from ik_node.solver.branches import distinct_solutions, nearest_inside, without_limits
 from ik_node.solver.descent.layout import (
     BOX_AXES,
     BOX_WIDTHS,

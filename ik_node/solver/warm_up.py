@@ -12,9 +12,7 @@ import numpy as np
 from ik_node.base.compilation import compilation_told, direct
 from ik_node.kinematics.kernels import tip_poses
 from ik_node.kinematics.tree.tree_kernels import tree_columns, tree_frames, tree_poses
-from ik_node.solver.closed_form import (
-    closed_form,
-)
+from ik_node.solver.closed_form import closed_form
 from ik_node.solver.closed_form.closed_form import branch_rows
 from ik_node.solver.closed_form.offset_wrist import searched_rows
 from ik_node.solver.closed_form.self_motions import nearest_of_curves, nearest_row

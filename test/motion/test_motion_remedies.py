@@ -31,7 +31,7 @@ from ik_node.motion.requests import (
 from ik_node.motion.tool_path.options import PathOptions
 from ik_node.motion.trajectory.interpolation import positions_at
 from ik_node.solver.goal import Goal
-from ik_node.solver.remedy import OtherOption, Shift, Turn, WiderLimit
+from ik_node.solver.remedies.remedy import OtherOption, Shift, Turn, WiderLimit
 from ik_node.solver.solver import Solver
 
 ARMS = 'six_axis_arm', 'ur5', 'panda', 'xarm7'

@@ -11,7 +11,7 @@ import pytest
 import robots
 from two_arms import ARM_JOINTS, both, MARGIN_M, model, oracle, TREE
 
-from ik_node import load_tree, Scene, TreeSolver
+from ik_node import load_tree, Scene, Solver
 from ik_node.base.errors import ParameterError, Reason, TrajectoryError
 from ik_node.base.se3 import pose
 from ik_node.collision.search import path_search
@@ -94,7 +94,7 @@ def test_a_detour_may_lead_to_another_posture():
     """The nearest one has its forearm in a ring, to which no way is found within 4 s."""
     start, posture = robots.random_postures(TREE, 2, 44)
     goals = TREE.fk(posture)
-    nearest = TreeSolver(TREE, model()).solve(goals, start).q
+    nearest = Solver(TREE, model()).solve(goals, start).q
     T_forearm = link_pose(TREE.tree, 'left_forearm', 'base_link',
                           dict(zip(TREE.joint_names, nearest.tolist())))
     ring = Scene('base_link')
@@ -103,7 +103,7 @@ def test_a_detour_may_lead_to_another_posture():
         ring.add_box(f'side_{k}', (0.03, 0.3, 0.03), T_forearm @ side @ pose(
             np.eye(3), [0.1, 0.0, 0.15]))
     among = model().with_objects(ring.bodies, MARGIN_M)
-    solver = TreeSolver(TREE, among)
+    solver = Solver(TREE, among)
     assert np.array_equal(solver.solve(goals, start).q, nearest)
     trajectory = plan_tree_motion(TREE, start, nearest, LIMITS, among, 4.0,
                                   lambda: solver.free_postures(goals, start))

@@ -15,6 +15,7 @@ from ik_node.model.joints import one_per_joint
 from ik_node.solver.goal import Goal
 from ik_node.solver.options import OptionValues, SolverOptions
 from ik_node.solver.solver import Solver
+from ik_node.solver.tree_search import TreeSearch
 
 SEVEN = robots.chain('panda')
 ARM_OF = {'closed_form': 'ur5'}  # panda, unless it says otherwise
@@ -27,7 +28,7 @@ WITH = {'preferred': {'gains': (1.0,)}, 'posture': {'posture_gains': (1.0,)},
 OTHER = {
     'method': 'damped_least_squares', 'position_tolerance': 1e-11, 'orientation_tolerance': 1e-11,
     'metres_per_radian': 1.0, 'max_iterations': 3, 'step_fraction': 0.3, 'max_restarts': 1,
-    'deadline': 1e-9,
+    'deadline': 1e-9, 'random_seed': 5,
     'weights': (1.0, 1.0, 9.0, 1.0, 1.0, 1.0, 1.0), 'locked': ('panda_joint1',),
     'gains': (1.0,), 'preferred': (0.1, -0.2, 0.3, -1.0, 0.5, 0.6, -0.7),
     'posture': (0.1, -0.2, 0.3, -1.0, 0.5, 0.6, -0.7), 'posture_gains': (1.0,),
@@ -105,7 +106,7 @@ def test_bias_steps_are_counted():
 def test_the_keywords_of_a_solver_are_its_options():
     """Editors and type checkers read the names from OptionValues."""
     assert list(OptionValues.__annotations__) == [field.name for field in fields(SolverOptions)]
-    for method in (Solver.__init__, Solver.solve, Solver.changed):
+    for method in (Solver.__new__, Solver.solve, TreeSearch.solve, Solver.changed):
         assert method.__annotations__['options'] == 'Unpack[OptionValues]'
 
 
@@ -118,8 +119,19 @@ def test_a_changed_solver_is_kept():
     for k in range(40):
         one.changed(max_iterations=k + 1)
     assert one.changed(max_restarts=3) is not first
+    by_name = {'elbow_joint': 4.0}
+    assert one.changed(weights=by_name) is one.changed(weights={**by_name})
     preferred = [0.1] * 6
     assert one.changed(preferred=preferred) is one.changed(preferred=np.array(preferred))
+
+
+def test_weights_by_name_are_those_in_the_order_of_the_joints():
+    """Joints that are not named have the weight 1."""
+    chain = robots.chain('ur5')
+    T, seed = reachable('ur5', 1)[1][0], chain.middle + 0.3
+    named, listed = (Solver(chain, closed_form=False, weights=weights).solve(T, seed).q.tobytes()
+                     for weights in ({'elbow_joint': 4.0}, (1.0, 1.0, 4.0, 1.0, 1.0, 1.0)))
+    assert named == listed != Solver(chain, closed_form=False).solve(T, seed).q.tobytes()
 
 
 def test_one_number_is_used_for_all_joints():

@@ -19,8 +19,15 @@ from ik_node.base.se3 import pose, rotation_about
 from ik_node.collision.bodies.ground import ground_body
 from ik_node.collision.scene.scene import Scene
 from ik_node.solver.goal import Goal
-from ik_node.solver.remedy import OtherOption, remedy_values, Shift, Turn, WiderLimit, with_best
-from ik_node.solver.remedy_search import remedies_of
+from ik_node.solver.remedies.remedy import (
+    OtherOption,
+    remedy_values,
+    Shift,
+    Turn,
+    WiderLimit,
+    with_best,
+)
+from ik_node.solver.remedies.remedy_search import remedies_of
 from ik_node.solver.solver import Solver
 
 SIX_AND_SEVEN = 'six_axis_arm', 'parallel_axes_arm', 'ur5', 'panda', 'xarm7'

@@ -8,9 +8,11 @@ import pytest
 import robots
 from two_arms import model, TREE
 
-from ik_node import Goal, load_tree, TreeSolver
+from ik_node import Goal, load_tree, Solver
 from ik_node.base.errors import GoalError, ParameterError, Reason
 from ik_node.base.se3 import pose
+from ik_node.model.chain import make_chain
+from ik_node.solver.result import JointMetrics
 
 TWO_ARMS = robots.OWN / 'two_arms.urdf'
 LEFT, RIGHT = 'left_tool', 'right_tool'
@@ -29,7 +31,7 @@ CONFLICT = {LEFT: Goal.position([0.9, -0.55, 1.02]), RIGHT: Goal.position([0.9, 
 
 @pytest.fixture(scope='module')
 def two_arms():
-    return TreeSolver(load_tree(*TREES['two_arms']))
+    return Solver(load_tree(*TREES['two_arms']))
 
 
 def tip_goal(x, y, z, R=None):
@@ -41,7 +43,7 @@ def test_answers_put_every_tip_at_its_goal(name):
     """From the middle of the limits, for 40 goals that a random posture reaches."""
     path, base, tips = TREES[name]
     tree = load_tree(path, base, tips)
-    solver, reference = TreeSolver(tree), robots.Reference(path.read_text(encoding='utf-8'))
+    solver, reference = Solver(tree), robots.Reference(path.read_text(encoding='utf-8'))
     for q in robots.random_postures(tree, 40, 7):
         goals = reference.poses(base, tips, robots.positions(tree, q))
         result = solver.solve(goals)
@@ -78,7 +80,7 @@ def test_the_torso_serves_both_hands(two_arms):
     fixed = two_arms.tree.with_limits(*(np.where(
         np.array(two_arms.tree.joint_names) == 'torso_joint', 0.0, sign * np.inf)
         for sign in (-1.0, 1.0)))
-    held = TreeSolver(fixed).solve(goals)
+    held = Solver(fixed).solve(goals)
     assert not held.success and held.unreachable == (RIGHT,)
 
 
@@ -94,7 +96,7 @@ def test_the_farther_the_base_from_the_hand_the_more_it_reaches():
         reached[tree.n] = []
         for p in ([0.4, 0.2, 1.2], [0.5, 0.2, 0.9], [0.6, 0.1, 0.6]):  # m, in the left foot
             here = np.linalg.inv(at_zero[base]) @ [*p, 1.0]
-            result = TreeSolver(tree).solve({hand: Goal.position(here[:3])})
+            result = Solver(tree).solve({hand: Goal.position(here[:3])})
             reached[tree.n].append(result.success)
             T = reference.pose(base, hand, result.joint_positions)
             assert (np.linalg.norm(T[:3, 3] - here[:3]) < 1e-6) == result.success
@@ -109,13 +111,13 @@ def test_a_mobile_base_is_part_of_the_solve():
     tree = load_tree(text, 'floor', (LEFT, RIGHT), {'drive': {
         'x': (-2.0, 2.0), 'y': (-0.5, 0.5), 'yaw': (-np.inf, np.inf)}})
     goals = {LEFT: Goal.position([2.4, 0.3, 1.0]), RIGHT: Goal.position([2.4, -0.3, 1.0])}
-    result = TreeSolver(tree).solve(goals)
+    result = Solver(tree).solve(goals)
     assert result.success and 1.5 < result.joint_positions['drive/x'] <= 2.0
-    stiff = TreeSolver(tree, joint_weights={'drive/x': 100.0, 'drive/y': 100.0}).solve(goals)
+    stiff = Solver(tree, weights={'drive/x': 100.0, 'drive/y': 100.0}).solve(goals)
     assert stiff.success
     assert abs(stiff.joint_positions['drive/x']) < abs(result.joint_positions['drive/x'])
     goals[LEFT] = Goal.position([4.0, 0.3, 1.0])
-    assert not TreeSolver(tree).solve(goals).success
+    assert not Solver(tree).solve(goals).success
 
 
 def test_which_tip_cannot_be_reached(two_arms):
@@ -148,7 +150,7 @@ def test_of_three_tips_those_in_the_way_are_named():
     T = tree.fk(np.zeros(tree.n))
     goals = {LEFT: T[LEFT], RIGHT: T[RIGHT],
              'torso': Goal.orientation(pose_rotation([0.0, 0.0, 1.0], 1.3))}
-    result = TreeSolver(tree).solve(goals)
+    result = Solver(tree).solve(goals)
     assert result.status is Reason.NO_SOLUTION and result.unreachable == (LEFT, 'torso')
     assert "; without 'left_tool', or without 'torso', the others can; " in result.message
 
@@ -159,7 +161,7 @@ def test_the_nearest_posture_is_a_minimum_of_the_weighted_errors(two_arms):
     from scipy.optimize import minimize
     tree, errors = two_arms.tree, {}
     for weight in (1.0, 10.0):
-        result = two_arms.solve(goals, weights={RIGHT: weight})
+        result = two_arms.solve(goals, tip_weights={RIGHT: weight})
         errors[weight] = result.errors
 
         def cost(q, weight=weight):
@@ -201,30 +203,50 @@ def test_a_secondary_tip_comes_as_near_as_it_can(two_arms):
 def test_equal_calls_give_equal_answers():
     """Bit for bit; another random seed starts elsewhere; the seed of the joints is kept near."""
     tree = load_tree(*TREES['baxter'])
-    solver = TreeSolver(tree)
+    solver = Solver(tree)
     for q in robots.random_postures(tree, 20, 11):
-        one, again = solver.solve(tree.fk(q)), TreeSolver(tree).solve(tree.fk(q))
+        one, again = solver.solve(tree.fk(q)), Solver(tree).solve(tree.fk(q))
         assert np.array_equal(one.q, again.q) and one.attempts == again.attempts
         if one.attempts > 2:
-            other = TreeSolver(tree, random_seed=5).solve(tree.fk(q))
+            other = Solver(tree, random_seed=5).solve(tree.fk(q))
             assert other.success and not np.array_equal(one.q, other.q)
             break
     near = solver.solve(tree.fk(q), np.clip(q + 0.02, tree.lower, tree.upper))
     assert near.success and near.attempts == 1 and np.abs(near.q - q).max() < 0.1
 
 
+def test_a_result_has_what_that_of_a_chain_has(two_arms):
+    """For a tree with one tip the same, of the same posture; options are for one call, too."""
+    chain = make_chain(two_arms.tree.tree, 'base_link', LEFT)
+    tree = load_tree(TWO_ARMS, 'base_link', [LEFT])
+    T = tree.fk(np.full(tree.n, 0.3))[LEFT]
+    results = Solver(chain).solve(T), Solver(tree).solve({LEFT: T}), \
+        two_arms.solve({LEFT: T}, max_restarts=0)
+    for result in results:
+        assert isinstance(result, JointMetrics) and result.success and set(result.errors) == {LEFT}
+        assert result.errors[LEFT] == (result.position_error, result.orientation_error, True)
+        assert result.position_error < 1e-6 and result.orientation_error < 1e-6
+        assert list(result.joint_positions.values()) == result.q.tolist()
+        assert result.limiting_joints == () and 0.0 < result.limit_margin < np.pi
+        assert result.distance == np.abs(result.q - result.space.middle).max()
+        assert isinstance(result.space, type(tree)) == (result is not results[0])
+    assert all(isinstance(each, Solver) for each in (two_arms, Solver(chain)))
+    far = two_arms.solve({LEFT: tip_goal(3.0, 0.0, 1.0)}, max_restarts=0)
+    assert far.position_error > 1.0 and far.attempts == 1
+
+
 def test_a_deadline_is_kept(two_arms):
     """It is read between groups of attempts; then the reason is not looked for."""
     goals = CONFLICT
-    result = TreeSolver(two_arms.tree, deadline=1e-6).solve(goals)
+    result = Solver(two_arms.tree, deadline=1e-6).solve(goals)
     assert result.status is Reason.DEADLINE and result.attempts == 1
     assert 'no solution within the time allowed' in result.message and not result.unreachable
 
 
 def test_answers_are_free_of_collisions():
     """Among the solutions of goals near each other, where the first one found often is not."""
-    free, blocked = TreeSolver(TREE, model()), 0
-    plain = TreeSolver(TREE)
+    free, blocked = Solver(TREE, model()), 0
+    plain = Solver(TREE)
     for q in robots.random_postures(TREE, 60, 17):
         if not model().check_many(q[None])[0]:
             continue
@@ -237,7 +259,7 @@ def test_answers_are_free_of_collisions():
 
 def test_free_postures_are_solutions_that_differ():
     """Free, with both tips at their goals, each another one; the first is that of solve."""
-    solver = TreeSolver(TREE, model())
+    solver = Solver(TREE, model())
     reference = robots.Reference(TWO_ARMS.read_text(encoding='utf-8'))
     for q in filter(lambda q: model().check_many(q[None])[0],
                     robots.random_postures(TREE, 20, 31)):
@@ -257,12 +279,12 @@ def test_free_postures_are_solutions_that_differ():
 def test_goals_at_which_the_arms_meet():
     """Every posture collides: the pair is named, and the tips are at their goals."""
     same = {LEFT: tip_goal(0.5, 0.0, 1.0), RIGHT: tip_goal(0.5, 0.0, 1.0)}
-    result = TreeSolver(TREE, model(), max_restarts=30).solve(same)
+    result = Solver(TREE, model(), max_restarts=30).solve(same)
     assert result.status is Reason.COLLISION and not result.success and result.attempts == 31
     assert all(error.met for error in result.errors.values())
     assert result.message.startswith('every posture found that brings the tips to their goals '
                                      "collides: '") and 'overlap' in result.message
-    result = TreeSolver(TREE, model(), max_restarts=3).solve(same, secondary=TREE.tip_links)
+    result = Solver(TREE, model(), max_restarts=3).solve(same, secondary=TREE.tip_links)
     assert result.status is Reason.COLLISION and result.attempts == 4
 
 
@@ -274,18 +296,24 @@ def test_goals_at_which_the_arms_meet():
     (lambda s: s.solve({LEFT: np.full((4, 4), np.nan)}), GoalError, 'is not finite'),
     (lambda s: s.solve({LEFT: np.eye(4)}, np.zeros(3)), ParameterError,
      'a seed must be 13 finite numbers'),
-    (lambda s: s.solve({LEFT: np.eye(4)}, weights={LEFT: 0.0}), ParameterError,
+    (lambda s: s.solve({LEFT: np.eye(4)}, tip_weights={LEFT: 0.0}), ParameterError,
      "the weight of 'left_tool' is 0.0; it must be positive"),
     (lambda s: s.solve({LEFT: np.eye(4)}, secondary=[RIGHT]), ParameterError,
      "the secondary tip 'right_tool' has no goal"),
     (lambda s: s.solve({LEFT: np.eye(4)}, secondary=LEFT), ParameterError, 'is the string'),
-    (lambda s: TreeSolver(s.tree, restarts=3), ParameterError, 'has no option restarts; it has'),
-    (lambda s: TreeSolver(s.tree, max_restarts=-1), ParameterError, 'max_restarts is -1'),
-    (lambda s: TreeSolver(s.tree, position_tolerance=0.0), ParameterError, 'must be positive'),
-    (lambda s: TreeSolver(s.tree, deadline=0.0), ParameterError, 'deadline is 0.0'),
-    (lambda s: TreeSolver(s.tree, joint_weights={'x': 1.0}), ParameterError, "names 'x', which"),
-    (lambda s: TreeSolver(s.tree, joint_weights={'left_elbow': -1.0}), ParameterError,
+    (lambda s: Solver(s.tree, restarts=3), ParameterError, 'has no option restarts; it has'),
+    (lambda s: Solver(s.tree, max_restarts=-1), ParameterError, 'max_restarts is -1'),
+    (lambda s: Solver(s.tree, position_tolerance=0.0), ParameterError, 'must be positive'),
+    (lambda s: Solver(s.tree, deadline=0.0), ParameterError, 'deadline is 0.0'),
+    (lambda s: Solver(s.tree, weights={'x': 1.0}), ParameterError, "names 'x', which"),
+    (lambda s: Solver(s.tree, weights={'left_elbow': -1.0}), ParameterError,
      "the weight of joint 'left_elbow' is -1.0"),
+    (lambda s: Solver(s.tree, select='nearest'), ParameterError,
+     'select is an option for a chain; a tree has position_tolerance, '),
+    (lambda s: s.solve_all({LEFT: np.eye(4)}), ParameterError, 'only the solver of a chain finds'),
+    (lambda s: s.solve({LEFT: np.eye(4)}, gains=1.0), ParameterError, 'gains is an option for a'),
+    (lambda s: Solver(make_chain(s.tree.tree, 'base_link', LEFT)).solve(
+        np.eye(4), secondary=[LEFT]), ParameterError, 'the solver has no option secondary'),
 ])
 def test_errors_say_what_to_do(two_arms, call, error, sentence):
     with pytest.raises(error) as caught:
@@ -294,7 +322,7 @@ def test_errors_say_what_to_do(two_arms, call, error, sentence):
 
 
 def test_a_solver_and_a_result_print_as_one_line(two_arms):
-    assert repr(TreeSolver(two_arms.tree, max_restarts=3)) == (
-        f'TreeSolver({two_arms.tree!r}, max_restarts=3)')
+    assert repr(Solver(two_arms.tree, max_restarts=3)) == (
+        f'Solver({two_arms.tree!r}, max_restarts=3)')
     assert repr(two_arms.solve({LEFT: Goal.position([0.5, 0.3, 1.0])})).startswith(
         'TreeResult(SOLVED, success=True, left_tool: ')

@@ -322,8 +322,8 @@ class ArmsMotion:
             'q': numbers(trajectory.end), 'duration_s': f'{trajectory.duration:.3f}',
             'begin': f'{begin // 10**9}.{begin % 10**9:09d}',
             'solve_time_ms': f'{1e3 * result.time:.3f}',
-            'position_error_m': f'{max(e.position for e in result.errors.values()):.3e}',
-            'orientation_error_rad': f'{max(e.orientation for e in result.errors.values()):.3e}'}
+            'position_error_m': f'{result.position_error:.3e}',
+            'orientation_error_rad': f'{result.orientation_error:.3e}'}
         self._goals.under_way(
             task, f'{len(outputs)} controllers begin together in {self._options.start_delay:g} s, '
             f'and move for {trajectory.duration:.2f} s')

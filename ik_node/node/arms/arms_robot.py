@@ -32,8 +32,8 @@ from ik_node.motion.tree_motion import checked_controllers, plan_tree_motion, tr
 from ik_node.node.robot.collisions import load_collisions, load_scene
 from ik_node.node.robot.settings import positive_if_set, RobotOptions
 from ik_node.solver.goal import Goal
-from ik_node.solver.tree.tree_result import TreeResult
-from ik_node.solver.tree.tree_solver import TreeSolver
+from ik_node.solver.result import TreeResult
+from ik_node.solver.solver import Solver, TreeSolver
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ def make_arms(tree: Tree, options: ArmsOptions, logger: object) -> ArmsRobot:
     checked_controllers(arms, found.controllers)
     limits = _limits(arms, options)
     collisions = _collisions(arms, options, logger)
-    solver = TreeSolver(arms, collisions, deadline=options.deadline,
-                        max_restarts=options.max_restarts)
+    solver = Solver(arms, collisions, deadline=options.deadline,
+                    max_restarts=options.max_restarts)
     robot = ArmsRobot(arms, solver, limits, found, options.detour_time,
                       options.controller_max_points)
     _warm_up(robot)

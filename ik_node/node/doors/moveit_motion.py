@@ -46,7 +46,6 @@ from ik_node.ros.messages.conversion import trajectory_from_message, trajectory_
 from ik_node.ros.messages.moveit_types import look_for_others, set_error_code
 from ik_node.ros.middleware.process import in_thread
 from ik_node.solver.goal import Goal
-from ik_node.solver.solver import Solver
 
 KIND_NAME = 'moveit'  # of the tasks, in their answers
 CONTROLLER_REASONS = (
@@ -228,8 +227,8 @@ class MoveItMotion:
             if request.avoid_collisions and settings.solver.collisions is None:
                 raise RequestError('COLLISION_CHECKING_UNAVAILABLE',
                                    'collisions are not checked; set collision.check')
-            solver = settings.solver if request.avoid_collisions else Solver(
-                robot.chain, None, **vars(settings.solver.options))
+            solver = settings.solver if request.avoid_collisions \
+                else settings.solver.with_collisions(None)
             options = replace(settings.paths, partial=True)
 
             kept = Plan(keeps=constraints)

@@ -33,8 +33,8 @@ from ik_node.ros.messages.conversion import (
 )
 from ik_node.solver.branches import EXACT_AXES
 from ik_node.solver.goal import Goal
-from ik_node.solver.remedy import remedy_values, with_best
-from ik_node.solver.remedy_search import REMEDIED_REASONS
+from ik_node.solver.remedies.remedy import remedy_values, with_best
+from ik_node.solver.remedies.remedy_search import REMEDIED_REASONS
 from ik_node.solver.result import Result
 
 REMEDY_TIME_S = 0.015  # of the processor, to look for what would make a refused goal possible

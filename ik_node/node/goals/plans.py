@@ -51,7 +51,7 @@ from ik_node.node.goals.preparation import Kernels, Preparation
 from ik_node.node.robot.robot import Robot
 from ik_node.ros.middleware.process import in_thread
 from ik_node.solver.goal import Goal
-from ik_node.solver.remedy import with_best
+from ik_node.solver.remedies.remedy import with_best
 
 JOINT_ADVICE = '; go there in several goals, set motion.detour_time, or lower collision.margin'
 

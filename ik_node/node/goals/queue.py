@@ -26,7 +26,7 @@ from ik_node.node.state.send_order import AFTER_GOAL, AFTER_STOP, Precedence, Se
 from ik_node.node.state.team import PAUSED_KIND
 from ik_node.ros.messages.status_messages import GoalState
 from ik_node.ros.middleware.clocks import steady_clock
-from ik_node.solver.remedy import remedy_values, with_best
+from ik_node.solver.remedies.remedy import remedy_values, with_best
 
 Slice = Callable[[], None]
 Begin = Callable[[], Steps | None]

@@ -207,8 +207,7 @@ def make_settings(values: Values, chain: Chain,
     if collisions is not None:
         collisions = _with_surroundings(collisions, scene, surroundings, tool).with_tool(
             chain.T_link_tool)
-    solver = Solver(chain, collisions,
-                    **groups['solver'])
+    solver = Solver(chain, collisions, **groups['solver'])
     monitor = MonitorOptions(**groups['monitor'])
     if solver.options.deadline >= monitor.state_timeout:
         raise ParameterError(f'solver.deadline ({solver.options.deadline:g} s) must be shorter '

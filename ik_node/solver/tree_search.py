@@ -1,17 +1,16 @@
 # Copyright 2026 The ik_node authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse kinematics of several tips of one robot at once."""
+"""The search of a tree: postures that put several tips of one robot at their goals at once."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import inf
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn, TYPE_CHECKING
 
 import numpy as np
 
-from ik_node.base.checks import numbers
 from ik_node.base.errors import GoalError, ParameterError, Reason
 from ik_node.base.text import quote, shown
 from ik_node.kinematics.arguments import did_you_mean
@@ -33,16 +32,24 @@ from ik_node.solver.descent.tree_damped import (
     WalkRule,
 )
 from ik_node.solver.goal import as_goal, Goal, POSITION_ONLY
-from ik_node.solver.options import make_options, other_options
+from ik_node.solver.options import LARGEST_OPTION, OptionValues, other_options, TreeOptions
+from ik_node.solver.result import TipError, TreeResult
 from ik_node.solver.tables import (
     box_axes,
     checked_seeds,
+    DEFAULT_MAX_STEPS,
     joint_table,
+    joint_weights,
+    require_positive,
     spread_postures,
     squared_distances,
 )
-from ik_node.solver.tree.tree_result import TipError, TipGoal, TreeResult, TreeSolverOptions
 from ik_node.solver.warm_up import warm_up_tree
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+TipGoal = Goal | np.ndarray | Sequence[float]
 
 STORED_POSTURES = 512       # of which restarts take the nearest
 ATTEMPTS_PER_CALL = 16      # between two readings of the clock
@@ -79,43 +86,19 @@ class _Task(NamedTuple):
                 for tip, pair, met in zip(self.tips, pairs, self.met)}
 
 
-class _Ended(NamedTuple):
-    """How attempts ended: whether time ran out, and whether all solutions collide."""
+class TreeSearch:
+    """What a solver of a tree does: damped least squares on the stacked Jacobian of all tips."""
 
-    late: bool
-    collide: bool
+    options_type = TreeOptions
+    options: TreeOptions
+    collisions: PostureCheck | None
 
-
-class TreeSolver:
-    """
-    Inverse kinematics of several tips at once, by damped least squares on the stacked Jacobian.
-
-    The same tree, goals, seed and options give the same answer, bit for bit, unless a deadline
-    is set and reached.  Safe to share between threads.
-
-    Parameters
-    ----------
-    tree : KinematicTree
-    collisions : PostureCheck, optional
-        Answers are postures that it finds free; a :class:`~ik_node.collision.CollisionModel` of
-        the tree and its surroundings.
-    **options
-        The fields of :class:`TreeSolverOptions`.
-
-    Raises
-    ------
-    ParameterError
-        If an option is unknown or out of range.
-
-    """
-
-    def __init__(self, tree: KinematicTree, collisions: PostureCheck | None = None,
-                 **options: object) -> None:
-        self.tree, self.collisions = tree, collisions
-        self.options = make_options(TreeSolverOptions, options, 'the tree solver')
+    def _prepare(self, tree: KinematicTree) -> None:
+        self.tree = tree
         warm_up_tree()
         self._problem = TreeProblem(
-            tree.table, tree.parents, JointRows(*joint_table(tree, self._joint_weights())),
+            tree.table, tree.parents,
+            JointRows(*joint_table(tree, joint_weights(tree, self.options.weights))),
             np.array([self.options.position_tolerance, self.options.orientation_tolerance]),
             float(self.options.metres_per_radian))
         self._postures = spread_postures(tree, STORED_POSTURES, self.options.random_seed)
@@ -124,20 +107,13 @@ class TreeSolver:
                    np.empty((len(tree.table), 12)), poses)
         self._poses = np.ascontiguousarray(poses.transpose(1, 2, 0))  # (T, 12, K)
 
-    def with_collisions(self, collisions: PostureCheck | None) -> TreeSolver:
-        """Return the solver with another collision model."""
-        other = object.__new__(TreeSolver)
-        other.__dict__.update(self.__dict__)
-        other.collisions = collisions
-        return other
-
     def __repr__(self) -> str:
         """Return the tree and the options that are not the defaults."""
-        return f'TreeSolver({self.tree!r}{other_options(self.options)})'
+        return f'Solver({self.tree!r}{other_options(self.options)})'
 
     def solve(self, goals: Mapping[str, TipGoal], seed: np.ndarray | None = None, *,
-              weights: Mapping[str, float] | None = None,
-              secondary: Collection[str] = ()) -> TreeResult:
+              tip_weights: Mapping[str, float] | None = None,
+              secondary: Collection[str] = (), **options: Unpack[OptionValues]) -> TreeResult:
         """
         Find joint positions that put all tips at their goals.
 
@@ -149,12 +125,14 @@ class TreeSolver:
             ``Goal.position(p)``.  A tip that is not named may be anywhere.
         seed : (n,) array, optional
             Where the search starts, rad or m; default: the middle of the limits.
-        weights : mapping of tip link to float, optional
+        tip_weights : mapping of tip link to float, optional
             Factor of a tip's errors, default 1.  It tells which tip gives way where not all can
             be brought to their goals, and changes no solution's accuracy.
         secondary : collection of str
             Tips that come as near to their goals as they can, once all others are met.  Their
             distance is a local minimum, the best of a few starts.
+        **options
+            Those of the solver, for this call.
 
         Returns
         -------
@@ -166,21 +144,26 @@ class TreeSolver:
         GoalError
             If there is no goal, or one is not a finite rigid pose.
         ParameterError
-            If a name is not that of a tip, a weight is not positive, or the seed is not n finite
-            numbers.
+            If a name is no tip, a weight not positive, or the seed or an option is wrong.
 
         """
+        if options:
+            return self.changed(**options).solve(goals, seed, tip_weights=tip_weights,
+                                                 secondary=secondary)
         began = perf_counter()
         seed = checked_seeds(self.tree, seed)
-        weights = self._weights(weights or {})
-        secondary = self._secondary(goals, secondary)
-        asked = {tip: self._goal(tip, goal) for tip, goal in goals.items()}
+        asked = self._goals(goals)
+        weights = dict(tip_weights or {})
+        for tip, weight in weights.items():
+            self.tree.tip_index(tip)
+            require_positive(weight, quote(tip), ' (leave it out of the goals, or make it '
+                             'secondary)')
+        secondary = self._secondary(asked, secondary)
         task = self._task(asked, weights, secondary)
         required = {tip: goal for tip, goal in asked.items() if tip not in secondary}
         distant = any(self._too_far(tip, goal) for tip, goal in required.items())
-        late, collide = self._attempt(
-            task, seed, min(DISTANT_RESTARTS, self.options.max_restarts) if distant
-            else self.options.max_restarts, began, self.collisions)
+        restarts = min(self.options.max_restarts, DISTANT_RESTARTS if distant else LARGEST_OPTION)
+        late, collide = self._attempt(task, seed, restarts, began, self.collisions)
         attempts, steps = int(task.answer[ANSWER_ATTEMPTS]), int(task.answer[ANSWER_STEPS])
         status, cause, unreachable = Reason.SOLVED, '', ()
         if collide:
@@ -195,7 +178,7 @@ class TreeSolver:
                                                   f'({1e3 * self.options.deadline:.0f} ms)')
             else:
                 status, cause, unreachable = self._reason(required, first)
-        return TreeResult(self.tree, status, task.q.copy(), task.errors(),
+        return TreeResult(self.tree, status, task.q.copy(), task.errors(), seed,
                           perf_counter() - began, secondary, unreachable, cause, attempts, steps)
 
     def free_postures(self, goals: Mapping[str, TipGoal], seed: np.ndarray | None = None, *,
@@ -204,18 +187,11 @@ class TreeSolver:
         Return postures (n,) that put all tips at their goals, such as a way may lead to.
 
         Collisions are checked, if the solver has a model.  They are those that attempts from the
-        seed and the stored postures find first, as :meth:`solve` does, until there are `count`;
-        two of them differ by more than DISTINCT_RAD, rad or m, in a joint.
-
-        Raises
-        ------
-        GoalError, ParameterError
-            As :meth:`solve`.
-
+        seed and the stored postures find first, as :meth:`solve` does, which takes and raises the
+        same, until there are `count`; two differ by more than DISTINCT_RAD, rad or m, in a joint.
         """
         began, check, found = perf_counter(), self.collisions, list[np.ndarray]()
-        self._secondary(goals, ())
-        task = self._task({tip: self._goal(tip, goal) for tip, goal in goals.items()}, {}, ())
+        task = self._task(self._goals(goals), {}, ())
         for _ in self._solutions(task, checked_seeds(self.tree, seed), self.options.max_restarts,
                                  began):
             if (check is None or check.check_many(task.q[None])[0]) and all(
@@ -226,31 +202,38 @@ class TreeSolver:
                 break
         return found
 
+    def _of_a_chain(self, *_: object, **__: object) -> NoReturn:
+        """Raise ParameterError: one tip is asked for."""
+        raise ParameterError('only the solver of a chain finds all postures, or those of a batch '
+                             'of goals; that of a tree has solve and free_postures')
+
+    solve_all = solve_batch = near_query = _of_a_chain
+
     # ---- the search ---------------------------------------------------------
 
     def _attempt(self, task: _Task, seed: np.ndarray, restarts: int, began: float,
-                 check: PostureCheck | None = None) -> _Ended:
+                 check: PostureCheck | None = None) -> tuple[bool, bool]:
         """
         Attempt from the seed and then from stored postures, until a solution is free by `check`.
 
-        If all collide, the task is left with the first.
+        Returns whether time ran out, and whether all solutions collide; it is left with the first.
         """
         first: tuple[np.ndarray, np.ndarray] | None = None
         for _ in self._solutions(task, seed, restarts, began):
             if check is None or check.check_many(task.q[None])[0]:
-                return _Ended(False, False)
+                return False, False
             first = first or (task.answer.copy(), task.met.copy())
         if first is not None:
-            first[0][[ANSWER_STEPS, ANSWER_ATTEMPTS]] = task.answer[
-                [ANSWER_STEPS, ANSWER_ATTEMPTS]]
+            counts = [ANSWER_STEPS, ANSWER_ATTEMPTS]
+            first[0][counts] = task.answer[counts]
             task.answer[:], task.met[:] = first
-        return _Ended(perf_counter() - began > self.options.deadline, first is not None)
+        return perf_counter() - began > self.options.deadline, first is not None
 
     def _solutions(self, task: _Task, seed: np.ndarray, restarts: int,
                    began: float) -> Iterator[None]:
         """Attempt from the seed and then from stored postures; yield when the task is solved."""
         starts, order = seed[None], None
-        rule = WalkRule(int(self.options.max_iterations), False)
+        rule = WalkRule(self.options.max_iterations or DEFAULT_MAX_STEPS, False)
         while len(starts):
             count = task.answer[ANSWER_ATTEMPTS]
             attempt_tree(self._problem, task.goals, starts, seed, rule, task.met, task.answer)
@@ -322,13 +305,20 @@ class TreeSolver:
 
     # ---- arguments ----------------------------------------------------------
 
-    def _goal(self, tip: str, goal: TipGoal) -> Goal:
-        """Return a goal as it is searched for."""
-        self.tree.tip_index(tip)
-        try:
-            return as_goal(goal)
-        except GoalError as error:
-            raise GoalError(f'the goal of {quote(tip)}: {error}', error.reason) from None
+    def _goals(self, goals: Mapping[str, TipGoal]) -> dict[str, Goal]:
+        """Return the goals as they are searched for."""
+        if not isinstance(goals, Mapping) or not goals:
+            raise GoalError('the goals are a mapping of tip link to goal with one goal at least, '
+                            f'got {shown(goals, 80)}; the tips are '
+                            f'{", ".join(map(quote, self.tree.tip_links))}')
+        found = {}
+        for tip, goal in goals.items():
+            self.tree.tip_index(tip)
+            try:
+                found[tip] = as_goal(goal)
+            except GoalError as error:
+                raise GoalError(f'the goal of {quote(tip)}: {error}', error.reason) from None
+        return found
 
     def _task(self, goals: Mapping[str, Goal], weights: Mapping[str, float],
               secondary: Collection[str]) -> _Task:
@@ -344,18 +334,8 @@ class TreeSolver:
             np.ascontiguousarray(tree.moved_by[:, index])),
             np.zeros(len(tips), dtype=bool), answer)
 
-    def _weights(self, weights: Mapping[str, float]) -> dict[str, float]:
-        for tip in weights:
-            self.tree.tip_index(tip)
-        return {tip: _positive(weight, quote(tip), ' (leave the tip out of the goals, or make it '
-                               'secondary)') for tip, weight in weights.items()}
-
-    def _secondary(self, goals: Mapping[str, TipGoal],
+    def _secondary(self, goals: Mapping[str, Goal],
                    secondary: Collection[str]) -> tuple[str, ...]:
-        if not isinstance(goals, Mapping) or not goals:
-            raise GoalError('the goals are a mapping of tip link to goal with one goal at least, '
-                            f'got {shown(goals, 80)}; the tips are '
-                            f'{", ".join(map(quote, self.tree.tip_links))}')
         if isinstance(secondary, str):
             raise ParameterError(f'secondary is the string {quote(secondary)}; give a collection '
                                  'of tips')
@@ -364,18 +344,3 @@ class TreeSolver:
                 raise ParameterError(f'the secondary tip {quote(tip)} has no goal'
                                      + did_you_mean(tip, tuple(goals)))
         return tuple(tip for tip in goals if tip in secondary)
-
-    def _joint_weights(self) -> np.ndarray:
-        weights = np.ones(self.tree.n)
-        for name, value in (self.options.joint_weights or {}).items():
-            if name not in self.tree.joint_names:
-                raise ParameterError(f'joint_weights names {quote(name)}, which is not a joint of '
-                                     'the tree' + did_you_mean(name, self.tree.joint_names))
-            weights[self.tree.joint_names.index(name)] = _positive(value, f'joint {quote(name)}')
-        return weights
-
-
-def _positive(weight: float, whose: str, advice: str = '') -> float:
-    if not numbers(weight, (), f'the weight of {whose}') > 0.0:
-        raise ParameterError(f'the weight of {whose} is {weight}; it must be positive{advice}')
-    return float(weight)

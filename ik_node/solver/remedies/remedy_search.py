@@ -41,7 +41,7 @@ from ik_node.solver.descent.layout import (
 )
 from ik_node.solver.goal import Goal
 from ik_node.solver.options import COMPILED_METHOD
-from ik_node.solver.remedy import (
+from ik_node.solver.remedies.remedy import (
     OtherOption,
     Remedy,
     rounded_shift,
