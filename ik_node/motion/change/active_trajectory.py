@@ -57,6 +57,12 @@ class ActiveTrajectory:
         """Return whether the planned motion has not ended."""
         return now < self.began + self.trajectory.duration
 
+    @property
+    def leaves_at(self) -> float:
+        """Return when (monotonic, s) it leaves the motion before, or begins to move."""
+        lead = self.trajectory.lead_points
+        return self.began + (float(self.trajectory.times[lead - 1]) if lead else 0.0)
+
     @cached_property
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
         return self.trajectory.with_start()
@@ -214,9 +220,7 @@ def missed_splice(chain: JointSpace, before: ActiveTrajectory | None, after: Act
     it is to begin at rest; it may do so slowly, if the controller scales its speed.
     """
     lags = TRIED_LAGS_S if after.stamp is not None else TRIED_DELAYS_S
-    lead = after.trajectory.lead_points
-    splice_time = float(after.trajectory.times[lead - 1]) if lead else 0.0
-    if time - after.began - splice_time <= 0.0:
+    if time <= after.leaves_at:
         return False
 
     def distance(active: ActiveTrajectory) -> float:

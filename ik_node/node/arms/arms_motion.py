@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import monotonic
-import traceback
 
 import numpy as np
 from rclpy.node import Node
@@ -26,15 +25,16 @@ from ik_node.motion.change.active_trajectory import (
 from ik_node.motion.change.monitor import Monitor
 from ik_node.motion.change.path_pace import plan_free_stop
 from ik_node.motion.direct.point_to_point import require_free, StartState
-from ik_node.motion.trajectory.trajectory import Trajectory
-from ik_node.motion.tree_motion import carried_out, POINT_PERIOD_S, split_by_controller
+from ik_node.motion.tree_motion import carried_out, POINT_PERIOD_S
 from ik_node.node.arms.arms_robot import ArmsOptions, ArmsRobot, PlannedMotion
-from ik_node.node.execution.outputs import Late, TopicOutput
+from ik_node.node.execution.outputs import TopicOutput
+from ik_node.node.execution.several_outputs import SeveralOutputs
+from ik_node.node.execution.supervisor import told_by_manager
 from ik_node.node.execution.trajectory_sender import REPEAT_MARGIN_S, SEND_SHARE
 from ik_node.node.goals.answers import numbers
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.queue import GoalQueue, START_GRACE_S, STARTUP_REASONS
-from ik_node.node.state.arm_state import OtherJoints
+from ik_node.node.state.arm_state import OtherJoints, require_near_limits
 from ik_node.node.state.team import TeamModels, TeamSeat
 from ik_node.ros.messages.joint_states import JointStates
 from ik_node.ros.messages.status_messages import GoalState
@@ -46,7 +46,6 @@ STEP_WATCH_PERIOD_S = 0.02
 MAX_DEVIATIONS = 3        # consecutive measurements off the plan, after which all arms stop
 STOP_HANDOVER_S = 0.1     # until a stop leaves the motion; doubled if it is planned too late
 MAX_STOP_PLANS = 3
-HELD_MOVE = 1e-9          # rad or m; what moves less is interpolated at rest
 LAST_FLUSH_S = 1.0        # for the last messages of a process that ends
 
 Goals = dict[str, Goal]
@@ -114,7 +113,6 @@ class ArmsMotion:
         self._motion: RunningMotion | None = None
         self._last: ActiveTrajectory | None = None
         self._left: ActiveTrajectory | None = None  # the motion that the last ramp leaves
-        self._repeated_until = -np.inf  # monotonic, s: until when that ramp is sent again
         self._rests_at = -np.inf
         self._guard = node.create_guard_condition(goals.go_on)
         self._timer = node.create_timer(STEP_WATCH_PERIOD_S, self._watch, clock=steady_clock())
@@ -136,17 +134,13 @@ class ArmsMotion:
             If no stop can be planned; the motion and its goal go on then.
 
         """
-        if self._motion is not None:
-            return self._goals.stop(self._stop_motion, Reason.STOPPED, 'stopped by ~/stop', stops,
-                                    ' before it began')
-        done = 'nothing was moving'
-        self._goals.dismiss(GoalState.STOPPED, Reason.STOPPED, f'stopped by ~/stop; {done}', stops)
-        return done
+        return self._goals.stop(self._stop_motion, Reason.STOPPED, 'stopped by ~/stop', stops,
+                                ' before it began')
 
     def close(self) -> None:
         """Stop, and see the last messages out."""
-        done = self._rest() if self._motion is not None else 'nothing was moving'
-        self._goals.dismiss(GoalState.STOPPED, Reason.SHUTDOWN, f'the node was shut down; {done}')
+        self._goals.dismiss(GoalState.STOPPED, Reason.SHUTDOWN,
+                            f'the node was shut down; {self._rest()}')
         self._goals.status.flush(LAST_FLUSH_S)
 
     # ---- from a goal to the controllers -------------------------------------
@@ -159,7 +153,7 @@ class ArmsMotion:
         try:
             yield from self._move(task, goals, q)
         except Exception as error:
-            if self._motion is not None and not isinstance(error, IkNodeError):
+            if not isinstance(error, IkNodeError):
                 self._rest()  # nobody would judge it
             raise
         finally:
@@ -172,16 +166,14 @@ class ArmsMotion:
         planning.add_done_callback(lambda _: self._guard.trigger())
         while not planning.done():
             yield
-        error = planning.exception()
-        if error is not None and not isinstance(error, IkNodeError):
-            self._node.get_logger().error(''.join(traceback.format_exception(error)))
-            error = IkNodeError(f'an internal error: {error}; see the log', Reason.INTERNAL)
-        elif error is not None and error.reason is Reason.ALREADY_THERE:
+        try:
+            plan = planning.result()
+        except IkNodeError as error:
+            if error.reason is not Reason.ALREADY_THERE:
+                raise
             self._goals.end(task, GoalState.REACHED, error.reason, str(error))
             return
-        if error is not None:
-            raise error
-        while not self._send(task, planning.result(), basis):
+        while not self._send(task, plan, basis):
             yield
         while not task.final:
             yield
@@ -197,6 +189,8 @@ class ArmsMotion:
         if robot is not self._given:
             self._given, self._among, self._beside = robot, None, robot.collisions
             self._robot = robot
+            self._output = SeveralOutputs(
+                {name: self._outputs(name) for name in robot.controllers}, robot.controllers)
 
     def _look(self) -> None:
         """
@@ -262,14 +256,8 @@ class ArmsMotion:
         if self._last is not None and self._last.trajectory.joint_names == tree.joint_names \
                 and np.abs(tree.difference(q, self._last.trajectory.end)).max() <= SAME_POSITION:
             return self._last.trajectory.end
-        inside = np.clip(q, tree.lower, tree.upper)
-        outside = np.abs(q - inside)
-        if outside.max() > self._options.start_tolerance:
-            joint = int(outside.argmax())
-            raise StateError(f'the joint {quote(tree.joint_names[joint])} is at {q[joint]:.6g}, '
-                             f'outside its limits [{tree.lower[joint]:.6g}, '
-                             f'{tree.upper[joint]:.6g}]', Reason.START_OUT_OF_LIMITS)
-        return inside
+        require_near_limits(tree, q, self._options.start_tolerance)
+        return np.clip(q, tree.lower, tree.upper)
 
     def _measured(self, robot: ArmsRobot) -> tuple[np.ndarray, np.ndarray]:
         return self._states.state(robot.tree.joint_names, monotonic(),
@@ -281,15 +269,9 @@ class ArmsMotion:
 
         `basis` is the robot for which it was planned.  Returns False if it is to be tried again.
         """
-        robot, (trajectory, result) = self._robot, plan
-        outputs = {name: self._outputs(name) for name in robot.controllers}
+        robot, (trajectory, result), delay = self._robot, plan, self._options.start_delay
         try:
-            deaf = [name for name, output in outputs.items() if not output.listeners()]
-            if deaf:
-                raise TrajectoryError(
-                    f'nobody listens on {", ".join(outputs[name].name for name in deaf)}; start '
-                    'the controllers, or correct the parameter controllers', Reason.NO_LISTENER)
-            if not all([output.ready(monotonic()) for output in outputs.values()]):
+            if not self._output.ready(monotonic()):
                 return False
             q, _ = self._measured(robot)
             moved = np.abs(robot.tree.difference(q, trajectory.start.q))
@@ -303,7 +285,7 @@ class ArmsMotion:
                              ': a joint beside the arms has moved')
             # All controllers hold the start until the delay has passed, so that it does not
             # matter which of them hears first.
-            whole = delayed(trajectory, [self._options.start_delay])
+            whole = delayed(trajectory, [delay])
         except IkNodeError as error:
             if not _may_come(error, robot):
                 raise
@@ -313,11 +295,12 @@ class ArmsMotion:
         self._motion = RunningMotion(self._last, Monitor(robot.tree, whole, q,
                                                          self._monitoring))
         self._meets = None
-        missed = self._send_parts(whole, stamp, began + 0.5 * self._options.start_delay)
-        if missed is not None:  # the others must not begin alone
+        try:
+            self._output.send(whole, stamp, began + 0.5 * delay)
+        except IkNodeError as missed:  # the others must not begin alone
             self._goals.end(task, GoalState.REJECTED, missed.reason, f'{missed}; {self._rest()}')
             return True
-        begin = stamp + round(1e9 * self._options.start_delay)
+        begin = stamp + round(1e9 * delay)
         task.values |= {
             'q': numbers(trajectory.end), 'duration_s': f'{trajectory.duration:.3f}',
             'begin': f'{begin // 10**9}.{begin % 10**9:09d}',
@@ -325,26 +308,9 @@ class ArmsMotion:
             'position_error_m': f'{result.position_error:.3e}',
             'orientation_error_rad': f'{result.orientation_error:.3e}'}
         self._goals.under_way(
-            task, f'{len(outputs)} controllers begin together in {self._options.start_delay:g} s, '
-            f'and move for {trajectory.duration:.2f} s')
+            task, f'{len(robot.controllers)} controllers begin together in {delay:g} s, and move '
+            f'for {trajectory.duration:.2f} s')
         return True
-
-    def _send_parts(self, trajectory: Trajectory, stamp: int,
-                    before: float = np.inf) -> IkNodeError | None:
-        """Send each controller its joints; return why one could not be reached in time."""
-        missed = None
-        for name, part in split_by_controller(trajectory, self._robot.controllers).items():
-            if np.ptp(part.q, axis=0).max() < HELD_MOVE:  # it rests, maybe not where it was to be
-                part = part.without_lead()
-            try:
-                self._outputs(name).send(part, stamp, before)
-            except IkNodeError as error:
-                missed = TrajectoryError(f'the controller {quote(name)} was not reached: {error}',
-                                         error.reason)
-            except Late:
-                missed = TrajectoryError('the node was too late for the controller '
-                                         f'{quote(name)}', Reason.NODE_LATE)
-        return missed
 
     # ---- while they move ----------------------------------------------------
 
@@ -372,23 +338,23 @@ class ArmsMotion:
 
     def _watch_ramp(self, left: ActiveTrajectory) -> None:
         """Repeat the ramp until it begins, then replace it if a controller has not got it."""
-        now = monotonic()
-        if now < self._repeated_until:  # to a controller that has it a copy changes nothing
-            self._send_parts(self._last.trajectory, self._last.stamp)
-        elif now > self._rests_at:
+        now, who = monotonic(), ''
+        if now > self._rests_at:
             self._left = None
-        else:
-            motion, missing = self._carried_out(self._last, left)
-            if not missing:
+            return
+        try:
+            if now < self._last.leaves_at - REPEAT_MARGIN_S:
+                self._output.send(self._last.trajectory, self._last.stamp)
                 return
+            motion, missing = self._carried_out(self._last, left)
             who = ', '.join(map(quote, missing))
-            try:
-                done = self._ramp_down(motion)
-                self._node.get_logger().warning(f'{who} had not got the ramp to rest; {done}')
-            except IkNodeError as error:
-                self._node.get_logger().error(
-                    f'{who} has not got the ramp to rest, and there is no other: {error}',
-                    throttle_duration_sec=1.0)
+            if missing:
+                self._node.get_logger().warning(
+                    f'{who} had not got the ramp to rest; {self._ramp_down(motion)}')
+        except IkNodeError as error:
+            self._node.get_logger().error(
+                f'{who} has not got the ramp to rest, and there is no other: {error}' if who
+                else f'the ramp to rest is not repeated: {error}', throttle_duration_sec=1.0)
 
     def _carried_out(self, active: ActiveTrajectory, before: ActiveTrajectory | None
                      ) -> tuple[ActiveTrajectory, list[str]]:
@@ -422,11 +388,8 @@ class ArmsMotion:
 
     def _fail(self, task: GoalTask, reason: Reason, sentence: str) -> Steps:
         """End a goal as failed, with what the controller managers say of the controllers."""
-        asked = [self._outputs(name).manager.ask() for name in self._robot.controllers]
-        while None in (told := [said() for said in asked]):
-            yield
-        self._goals.end(task, GoalState.FAILED, reason, '; '.join(
-            [sentence, *dict.fromkeys(filter(None, told))]))
+        told = yield from told_by_manager(self._output)
+        self._goals.end(task, GoalState.FAILED, reason, sentence + (told and f'; {told}'))
 
     def _off_step(self, motion: RunningMotion, q: np.ndarray, measured_at: float) -> str:
         """Return which joint is not where it should be at the time, '' if all are."""
@@ -446,16 +409,17 @@ class ArmsMotion:
 
     def _rest(self) -> str:
         """Give the motion up, and bring all arms to rest if possible; return what was done."""
-        active = self._motion.active
         try:
             return self._stop_motion()
         except IkNodeError as error:
-            self._motion = None
+            active, self._motion = self._motion.active, None
             self._rests_at = active.began + active.trajectory.duration + SETTLING_TIME_S
             return f'no stop could be planned, so the motion goes on to its end: {error}'
 
     def _stop_motion(self) -> str:
         """Bring all arms to rest from what they carry out.  Returns, raises as _ramp_down."""
+        if self._motion is None:
+            return 'nothing was moving'
         return self._ramp_down(self._carried_out(self._motion.active, None)[0])
 
     def _ramp_down(self, active: ActiveTrajectory) -> str:
@@ -478,9 +442,11 @@ class ArmsMotion:
             raise TrajectoryError(f'it was not planned within {handover:g} s')
         self._motion = None
         stamp = active.stamp + round(1e9 * elapsed)
-        missed = self._send_parts(ramp, stamp)
         self._left, self._last = active, ActiveTrajectory(ramp, now, active.limits, stamp)
-        self._repeated_until = now + handover - REPEAT_MARGIN_S
         self._rests_at = now + ramp.duration + SETTLING_TIME_S
         done = f'all arms come to rest in {ramp.duration:.2f} s'
-        return done if missed is None else f'{done}, but {missed}'
+        try:
+            self._output.send(ramp, stamp)
+        except IkNodeError as missed:
+            return f'{done}, but {missed}'
+        return done

@@ -10,6 +10,7 @@ A plan becomes a trajectory that is sent, watched, stopped.
     outputs            How trajectories go out: a topic, an action, or positions
     pace               Pause a motion on its path, go on with it, change its speed
     ramps              Bring the arm to rest: at a stop, or before what it cannot join or meets
+    several_outputs    Several controllers as one output
     supervisor         Watches motions, and gives the final answer
     trajectory_sender  When a trajectory begins, so that the controller joins it to the present one
 """

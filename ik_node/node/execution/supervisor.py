@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from time import monotonic
 
 import numpy as np
@@ -13,6 +14,7 @@ from ik_node.kinematics.arm import forward_kinematics
 from ik_node.motion.change.monitor import Verdict
 from ik_node.motion.joint_path.motion_sequence import SequenceError
 from ik_node.node.execution.context import MotionContext
+from ik_node.node.execution.outputs import Output
 from ik_node.node.execution.ramps import Ramps
 from ik_node.node.goals.goal import GoalTask, Steps
 from ik_node.node.goals.plans import LEFT_OUT_TURNS
@@ -125,9 +127,7 @@ class Supervisor:
         """End a goal as failed; with what the controller manager says, if there is one."""
         told = ''
         if verdict.reason in MANAGED_REASONS and self._goals.current is task:
-            said = self._output.manager.ask()
-            while (told := said()) is None:
-                yield
+            told = yield from told_by_manager(self._output)
         self._goals.end(task, GoalState.FAILED, verdict.reason,
                         verdict.sentence + (told and f'; {told}') + done)
 
@@ -165,6 +165,14 @@ class Supervisor:
         task.values['measured_position_error_m'] = f'{position:.3e}'
         if task.plan.goal is None or not task.plan.goal.orientation_free:
             task.values['measured_orientation_error_rad'] = f'{angle:.3e}'
+
+
+def told_by_manager(output: Output) -> Generator[None, None, str]:
+    """Return what the controller manager says of an output, once it does; '' if nothing."""
+    said = output.manager.ask()
+    while (told := said()) is None:
+        yield
+    return told
 
 
 def _reached_sentence(task: GoalTask) -> str:

@@ -167,8 +167,7 @@ class TrajectorySender:
         if before is None or active.stamp is None \
                 or active is not self._robot_slot.require().active:
             return
-        lead = float(active.trajectory.times[active.trajectory.lead_points - 1])
-        if monotonic() - active.began < lead - REPEAT_MARGIN_S:
+        if monotonic() < active.leaves_at - REPEAT_MARGIN_S:
             self._output.send(active.trajectory, active.stamp)
 
     def why_not_joined(self, at: Instant) -> str:
@@ -202,8 +201,7 @@ class TrajectorySender:
                 'the arm rests though it should have begun to move: the controller has not got '
                 'its trajectory. It is sent again')
             return time - active.began
-        splice = active.began + float(active.trajectory.times[active.trajectory.lead_points - 1])
-        late = time - splice
+        late = time - active.leaves_at
         self._arm.was_late(late)
         robot.active = before
         self._node.get_logger().warning(

@@ -25,8 +25,8 @@ from ik_node.collision.distances.other_joints import (
     REST_ROOM,
 )
 from ik_node.kinematics.arm import forward_kinematics
-from ik_node.model.chain import Chain
 from ik_node.model.description.urdf import Tree
+from ik_node.model.joint_space import JointSpace
 from ik_node.motion.change.active_trajectory import ActiveTrajectory
 from ik_node.motion.trajectory.controller_rules import UpdatePeriodEstimator
 from ik_node.node.robot.collisions import assumed_positions
@@ -314,15 +314,7 @@ class ArmState:
         q = here.q
         if monotonic() - self._leap_time < LEAP_MEMORY_S:
             raise self._leap_error()
-        k, excess = _farthest_outside(chain, q)
-        tolerance = settings.start_tolerance
-        if excess > tolerance:
-            unit = 'rad' if chain.revolute[k] else 'm'
-            raise StateError(
-                f'joint {quote(chain.joint_names[k])} stands at {q[k]:.4g}, {excess:.3g} '
-                f'{unit} outside its limits [{chain.lower[k]:.4g}, {chain.upper[k]:.4g}], the '
-                f'threshold is {tolerance:g} {unit}; bring it back by hand, or raise '
-                'motion.start_tolerance', Reason.START_OUT_OF_LIMITS)
+        require_near_limits(chain, q, settings.start_tolerance)
         return here
 
     def measured(self, robot: Robot) -> MeasuredState:
@@ -366,7 +358,19 @@ class ArmState:
         return np.array([self.joints.positions[name] for name in names]), age
 
 
-def _farthest_outside(chain: Chain, q: np.ndarray) -> tuple[int, float]:
+def require_near_limits(space: JointSpace, q: np.ndarray, tolerance: float) -> None:
+    """Raise StateError, START_OUT_OF_LIMITS, if a joint of q (n,) is farther outside them."""
+    k, excess = _farthest_outside(space, q)
+    if excess > tolerance:
+        unit = 'rad' if space.revolute[k] else 'm'
+        raise StateError(
+            f'joint {quote(space.joint_names[k])} stands at {q[k]:.4g}, {excess:.3g} {unit} '
+            f'outside its limits [{space.lower[k]:.4g}, {space.upper[k]:.4g}], the threshold is '
+            f'{tolerance:g} {unit}; bring it back by hand, or raise motion.start_tolerance',
+            Reason.START_OUT_OF_LIMITS)
+
+
+def _farthest_outside(chain: JointSpace, q: np.ndarray) -> tuple[int, float]:
     """Return the joint of q (n,) that is farthest outside its limits, and by how much."""
     excess = np.maximum(chain.lower - q, q - chain.upper)
     k = int(excess.argmax())
