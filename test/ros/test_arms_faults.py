@@ -120,8 +120,8 @@ arm_state.read_joint_state = slow
 @pytest.mark.fault('time and load', 'joint states of both controllers wait in a node of an arm',
                    'this is no difference of the clocks: trajectories have stamps all the same')
 def test_joint_states_that_wait_are_no_difference_of_clocks(tmp_path):
-    """The queue of 20 is full all the time, so each has waited for a quarter of a second."""
-    with running(tmp_path, script=SLOW_ARMS) as probe:
+    """The queue of 20 is full all the time, so each has waited for 0.25 s at least."""
+    with running(tmp_path, {'state.timeout': 5.0}, script=SLOW_ARMS) as probe:
         left = ArmProbe('left')
         try:
             left.wait_for_node()
